@@ -122,28 +122,27 @@ static struct btf *parse_types(const char *path)
 	return types;
 }
 
-struct btf *object_types(const struct run *run)
+const struct btf *object_types(struct run *run)
 {
-	struct btf *types;
-
-	if (run->btf_path)
-		return parse_types(run->btf_path);
-	types = btf__load_vmlinux_btf();
-	if (!types)
+	if (run->types)
+		return run->types;
+	if (run->btf_path) {
+		run->types = parse_types(run->btf_path);
+		return run->types;
+	}
+	run->types = btf__load_vmlinux_btf();
+	if (!run->types)
 		report_no_types("the kernel", errno);
-	return types;
+	return run->types;
 }
 
-/* Type information from a file replaces what the kernel lacks. */
-static int check_btf_file(const struct run *run)
+static void free_types(struct run *run)
 {
-	struct btf *types = object_types(run);
-
-	btf__free(types);
-	return types ? 0 : -EINVAL;
+	btf__free(run->types);
+	run->types = NULL;
 }
 
-int object_check_kernel(const struct run *run)
+int object_check_kernel(struct run *run)
 {
 	int err;
 
@@ -157,7 +156,7 @@ int object_check_kernel(const struct run *run)
 		return err;
 	}
 	if (run->btf_path)
-		return check_btf_file(run);
+		return object_types(run) ? 0 : -EINVAL;
 	return kernel_has_btf() ? 0 : report_no_btf("kernel BTF");
 }
 
@@ -165,7 +164,9 @@ int object_open(struct run *run)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts);
 
-	run->kernelbtf = kernelbtf_prepare(&opts, run->btf_path);
+	run->kernelbtf = kernelbtf_new(&opts);
+	if (!run->kernelbtf)
+		return msg_errno(-errno, "BPF object: open failed");
 	run->skeleton = run->tool->skeleton->open(&opts);
 	if (!run->skeleton)
 		return msg_errno(-errno, "BPF object: open failed");
@@ -247,7 +248,10 @@ int object_load(struct run *run)
 	struct bpf_object_skeleton *skeleton = head_of(run)->skeleton;
 	int err;
 
-	kernelbtf_provide(run->kernelbtf, run->object);
+	err = kernelbtf_provide(run->kernelbtf, run->object, run->types);
+	free_types(run);
+	if (err)
+		return msg_errno(err, "kernel BTF: not understood");
 	err = bpf_object__load_skeleton(skeleton);
 	if (!err && has_data(skeleton))
 		return 0;
@@ -281,4 +285,5 @@ void object_close(struct run *run)
 	if (run->skeleton)
 		run->tool->skeleton->destroy(run->skeleton);
 	kernelbtf_free(run->kernelbtf);
+	free_types(run);
 }

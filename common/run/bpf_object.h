@@ -17,10 +17,10 @@ void *unpack(const unsigned char *packed, size_t packed_bytes, size_t *bytes);
 struct btf;
 
 /* Tests if this process can load programs at all. These functions return 0 or -errno, printed. */
-int object_check_kernel(const struct run *run);
+int object_check_kernel(struct run *run);
 
-/* Returns the kernel's types, or --btf's file of them; freed with btf__free(). NULL, printed. */
-struct btf *object_types(const struct run *run);
+/* Returns the kernel's types, or --btf's file of them, valid until load. NULL, printed. */
+const struct btf *object_types(struct run *run);
 
 /* run->skeleton and run->object. */
 int object_open(struct run *run);

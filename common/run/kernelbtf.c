@@ -7,151 +7,357 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
-#include <bpf/btf.h>
 
-#include "base/array.h"
 #include "base/mem.h"
-#include "base/msg.h"
-#include "run/btf_cut.h"
+#include "base/readfile.h"
 #include "run/kernelbtf.h"
 
-#define KERNEL_BTF_PATH "/sys/kernel/btf/vmlinux"
-#define MAX_TARGETS	32
+#define WHOLE_MAX_BYTES (256 << 20)
 
-/* ---- all types of the kernel ---- */
-
-struct image {
-	void *data;
-	size_t size;
-	bool is_mapped;
-	struct btf *btf; /* owner of the data; NULL: the data is ours */
+/* A name that the object uses, without "___flavor". */
+struct name {
+	char *text;
+	uint32_t target_id; /* of the type to attach to, in the whole; 0: not found */
 };
 
-/*
- * Maps the kernel's types if possible (6.16, commit a539e2a6d51d): no copy, no memory of this
- * process.
- */
-static int open_own_image(struct image *image)
-{
-	int fd = open(KERNEL_BTF_PATH, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-	size_t filled = 0;
-	ssize_t n;
+struct kernelbtf {
+	int fd; /* file that libbpf reads */
+	char path[32];
+	struct name *names; /* sorted by the cut */
+	size_t n_names, names_cap;
+};
 
-	if (fd < 0 || fstat(fd, &st)) {
-		close(fd);
-		return -ENOENT;
-	}
-	image->size = (size_t)st.st_size;
-	image->data = mmap(NULL, image->size, PROT_READ, MAP_PRIVATE, fd, 0);
-	image->is_mapped = image->data != MAP_FAILED;
-	if (!image->is_mapped) {
-		image->data = mem_realloc(NULL, image->size, 1);
-		while ((n = read(fd, (char *)image->data + filled, image->size - filled)) > 0)
-			filled += (size_t)n;
-	}
-	close(fd);
-	return !image->is_mapped && filled < image->size ? -EIO : 0;
+/* ---- names ---- */
+
+static void add_name(struct kernelbtf *kernelbtf, const char *text)
+{
+	const char *flavor = strstr(text + (*text != 0), "___");
+
+	if (!*text)
+		return;
+	kernelbtf->names = mem_grow(kernelbtf->names, kernelbtf->n_names, &kernelbtf->names_cap,
+				    sizeof(*kernelbtf->names));
+	kernelbtf->names[kernelbtf->n_names++] = (struct name){
+		.text = mem_strndup(text, flavor ? (size_t)(flavor - text) : strlen(text)),
+	};
 }
 
-/* A raw copy of the kernel's types, or an ELF file with a section .BTF. */
-static int open_file_image(struct image *image, const char *path)
+static int compare_names(const void *a, const void *b)
 {
-	uint32_t size;
-
-	image->btf = btf__parse(path, NULL);
-	if (!image->btf)
-		return -errno;
-	image->data = (void *)btf__raw_data(image->btf, &size);
-	image->size = size;
-	return image->data ? 0 : -EINVAL;
+	return strcmp(((const struct name *)a)->text, ((const struct name *)b)->text);
 }
 
-static void close_image(struct image *image)
+static struct name *find_name(const struct kernelbtf *kernelbtf, const char *text)
 {
-	if (image->btf)
-		btf__free(image->btf);
-	else if (image->is_mapped)
-		munmap(image->data, image->size);
-	else
-		free(image->data);
+	struct name key = { .text = (char *)text };
+
+	return kernelbtf->n_names ? bsearch(&key, kernelbtf->names, kernelbtf->n_names, sizeof(key),
+					    compare_names)
+				  : NULL;
+}
+
+/* Returns true for a typedef of a pointer to functions. */
+static bool is_function_type(const struct btf *local, const struct btf_type *t)
+{
+	if (!btf_is_typedef(t))
+		return false;
+	t = btf__type_by_id(local, t->type);
+	return btf_is_ptr(t) && btf_is_func_proto(btf__type_by_id(local, t->type));
+}
+
+void kernelbtf_want_types(struct kernelbtf *kernelbtf, const struct btf *local)
+{
+	for (uint32_t id = 1; id < btf__type_cnt(local); id++) {
+		const struct btf_type *t = btf__type_by_id(local, id);
+
+		if (btf_is_composite(t) || btf_is_any_enum(t) || is_function_type(local, t))
+			add_name(kernelbtf, btf__name_by_offset(local, t->name_off));
+	}
+}
+
+/* ---- the cut ---- */
+
+struct cut {
+	const char *types, *strings;
+	size_t types_size, strings_size;
+	uint32_t *offsets; /* of types, by id */
+	size_t n_types;
+	uint32_t *new_ids; /* by id; 0: not requested */
+	uint32_t *todo;	   /* requested, but maybe not what they hold */
+	size_t n_todo;
+	FILE *out_types, *out_strings;
+	size_t n_out_strings; /* bytes */
+};
+
+/* Record of each kind: what follows a type, and which of its words are ids of types. */
+static const struct kind {
+	bool is_known, has_type, elements_have_types;
+	uint8_t fixed_bytes, bytes_each; /* elements begin with a name */
+} kinds[BTF_INFO_KIND(~0U) + 1] = {
+	[BTF_KIND_INT] = { true, false, false, sizeof(uint32_t) },
+	[BTF_KIND_PTR] = { true, true },
+	[BTF_KIND_ARRAY] = { true, false, false, sizeof(struct btf_array) },
+	[BTF_KIND_STRUCT] = { true, false, true, 0, sizeof(struct btf_member) },
+	[BTF_KIND_UNION] = { true, false, true, 0, sizeof(struct btf_member) },
+	[BTF_KIND_ENUM] = { true, false, false, 0, sizeof(struct btf_enum) },
+	[BTF_KIND_FWD] = { true },
+	[BTF_KIND_TYPEDEF] = { true, true },
+	[BTF_KIND_VOLATILE] = { true, true },
+	[BTF_KIND_CONST] = { true, true },
+	[BTF_KIND_RESTRICT] = { true, true },
+	[BTF_KIND_FUNC] = { true, true },
+	[BTF_KIND_FUNC_PROTO] = { true, true, true, 0, sizeof(struct btf_param) },
+	[BTF_KIND_VAR] = { true, true, false, sizeof(uint32_t) },
+	[BTF_KIND_DATASEC] = { true, false, false, 0, sizeof(struct btf_var_secinfo) },
+	[BTF_KIND_FLOAT] = { true },
+	[BTF_KIND_DECL_TAG] = { true, true, false, sizeof(uint32_t) },
+	[BTF_KIND_TYPE_TAG] = { true, true },
+	[BTF_KIND_ENUM64] = { true, false, false, 0, 3 * sizeof(uint32_t) },
+};
+
+static size_t size_of(const struct btf_type *t)
+{
+	const struct kind *kind = &kinds[btf_kind(t)];
+
+	return sizeof(*t) + kind->fixed_bytes + (size_t)btf_vlen(t) * kind->bytes_each;
+}
+
+static uint32_t *element(const struct btf_type *t, uint32_t i)
+{
+	return (uint32_t *)(t + 1) + i * kinds[btf_kind(t)].bytes_each / sizeof(uint32_t);
+}
+
+/* Returns where the type has its i-th id of another type; NULL: it has no more. */
+static uint32_t *reference(const struct btf_type *t, uint32_t i)
+{
+	const struct kind *kind = &kinds[btf_kind(t)];
+
+	if (kind->has_type && !i--)
+		return (uint32_t *)&t->type;
+	if (btf_is_array(t))
+		return i == 0 ? &btf_array(t)->type : i == 1 ? &btf_array(t)->index_type : NULL;
+	return kind->elements_have_types && i < btf_vlen(t) ? element(t, i) + 1 : NULL;
+}
+
+static const struct btf_type *type_at(const struct cut *cut, uint32_t id)
+{
+	return (const void *)(cut->types + cut->offsets[id < cut->n_types ? id : 0]);
+}
+
+static const char *name_at(const struct cut *cut, uint32_t offset)
+{
+	return offset < cut->strings_size ? cut->strings + offset : "";
+}
+
+static void want(struct cut *cut, uint32_t id)
+{
+	if (!id || id >= cut->n_types || cut->new_ids[id])
+		return;
+	cut->new_ids[id] = 1;
+	cut->todo[cut->n_todo++] = id;
+}
+
+/* Programs attach to typedefs and functions, whose names begin with "b": "btf_trace_", "bpf_". */
+static void match(struct cut *cut, const struct kernelbtf *kernelbtf, uint32_t id)
+{
+	const struct btf_type *t = type_at(cut, id);
+	bool is_type = btf_is_composite(t) || btf_is_any_enum(t);
+	const char *text = name_at(cut, t->name_off);
+	struct name *name;
+
+	if (!is_type && ((!btf_is_typedef(t) && !btf_is_func(t)) || *text != 'b'))
+		return;
+	name = find_name(kernelbtf, text);
+	if (!name)
+		return;
+	if (!is_type)
+		name->target_id = id;
+	if (!btf_is_func(t))
+		want(cut, id);
+}
+
+/* Walks all types, some 150,000, once. -EINVAL for an unknown kind. */
+static int match_types(struct cut *cut, const struct kernelbtf *kernelbtf)
+{
+	size_t at = 0;
+
+	for (cut->n_types = 1; at < cut->types_size;) {
+		const struct btf_type *t = (const void *)(cut->types + at);
+
+		if (cut->types_size - at < sizeof(*t) || !kinds[btf_kind(t)].is_known ||
+		    cut->types_size - at < size_of(t))
+			return -EINVAL;
+		cut->offsets[cut->n_types++] = (uint32_t)at;
+		at += size_of(t);
+		match(cut, kernelbtf, (uint32_t)cut->n_types - 1);
+	}
+	return 0;
+}
+
+/* Requests what the arguments of a tracepoint point to: they are compared with a program's. */
+static void want_arguments(struct cut *cut, const struct btf_type *t)
+{
+	const struct btf_type *ptr = type_at(cut, t->type), *proto = type_at(cut, ptr->type);
+
+	if (strncmp(name_at(cut, t->name_off), "btf_trace_", 10) != 0 || !btf_is_ptr(ptr) ||
+	    !btf_is_func_proto(proto))
+		return;
+	want(cut, ptr->type);
+	for (uint32_t i = 0; i < btf_vlen(proto); i++) {
+		const struct btf_type *argument = type_at(cut, btf_params(proto)[i].type);
+
+		if (btf_is_ptr(argument))
+			want(cut, argument->type);
+	}
+}
+
+static void want_parts(struct cut *cut)
+{
+	while (cut->n_todo) {
+		const struct btf_type *t = type_at(cut, cut->todo[--cut->n_todo]);
+		uint32_t *id;
+
+		for (uint32_t i = 0; !btf_is_ptr(t) && (id = reference(t, i)); i++)
+			want(cut, *id);
+		if (btf_is_typedef(t))
+			want_arguments(cut, t);
+	}
+}
+
+static uint32_t put_string(struct cut *cut, const char *text)
+{
+	size_t at = cut->n_out_strings, size = strlen(text) + 1;
+
+	if (!*text && at)
+		return 0;
+	fwrite(text, size, 1, cut->out_strings);
+	cut->n_out_strings += size;
+	return (uint32_t)at;
+}
+
+/* Copies a type; names and ids of types become those in the result. */
+static void put_type(struct cut *cut, const struct btf_type *t)
+{
+	struct btf_type *copy = mem_zalloc(1, size_of(t));
+	uint32_t *at;
+
+	memcpy(copy, t, size_of(t));
+	copy->name_off = put_string(cut, name_at(cut, t->name_off));
+	for (uint32_t i = 0; i < btf_vlen(t); i++) {
+		at = element(copy, i);
+		*at = put_string(cut, name_at(cut, *at));
+	}
+	for (uint32_t i = 0; (at = reference(copy, i)); i++)
+		*at = *at < cut->n_types ? cut->new_ids[*at] : 0;
+	fwrite(copy, size_of(t), 1, cut->out_types);
+	free(copy);
+}
+
+static void put_types(struct cut *cut)
+{
+	uint32_t n = 0;
+
+	for (uint32_t id = 1; id < cut->n_types; id++)
+		if (cut->new_ids[id])
+			cut->new_ids[id] = ++n;
+	put_string(cut, "");
+	for (uint32_t id = 1; id < cut->n_types; id++)
+		if (cut->new_ids[id])
+			put_type(cut, type_at(cut, id));
+}
+
+static int write_cut(struct cut *cut, int fd)
+{
+	struct btf_header header = { .magic = BTF_MAGIC, .version = 1, .hdr_len = sizeof(header) };
+	struct iovec parts[] = { { &header, sizeof(header) }, {}, {} };
+	ssize_t written = -1, size;
+
+	cut->out_types = open_memstream((char **)&parts[1].iov_base, &parts[1].iov_len);
+	cut->out_strings = open_memstream((char **)&parts[2].iov_base, &parts[2].iov_len);
+	if (cut->out_types && cut->out_strings)
+		put_types(cut);
+	if (cut->out_types && !fclose(cut->out_types) && cut->out_strings &&
+	    !fclose(cut->out_strings)) {
+		header.type_len = header.str_off = (uint32_t)parts[1].iov_len;
+		header.str_len = (uint32_t)parts[2].iov_len;
+		written = writev(fd, parts, 3);
+	}
+	size = (ssize_t)(sizeof(header) + parts[1].iov_len + parts[2].iov_len);
+	free(parts[1].iov_base);
+	free(parts[2].iov_base);
+	return written == size ? 0 : -EIO;
+}
+
+static int open_cut(struct cut *cut, const void *whole, size_t size)
+{
+	const struct btf_header *header = whole;
+
+	if (size < sizeof(*header) || header->magic != BTF_MAGIC || header->version != 1 ||
+	    header->hdr_len > size || header->type_off > size - header->hdr_len ||
+	    header->type_len > size - header->hdr_len - header->type_off ||
+	    header->str_off > size - header->hdr_len ||
+	    header->str_len > size - header->hdr_len - header->str_off || !header->str_len)
+		return -EINVAL;
+	cut->types = (const char *)whole + header->hdr_len + header->type_off;
+	cut->types_size = header->type_len;
+	cut->strings = (const char *)whole + header->hdr_len + header->str_off;
+	cut->strings_size = header->str_len;
+	return cut->strings[cut->strings_size - 1] ? -EINVAL : 0;
+}
+
+int kernelbtf_cut(struct kernelbtf *kernelbtf, const void *whole, size_t size)
+{
+	struct cut cut = {};
+	int err = open_cut(&cut, whole, size);
+	size_t n_max;
+
+	qsort(kernelbtf->names, kernelbtf->n_names, sizeof(*kernelbtf->names), compare_names);
+	if (err)
+		return err;
+	n_max = cut.types_size / sizeof(struct btf_type) + 1; /* untouched memory costs nothing */
+	cut.offsets = mem_zalloc(n_max, sizeof(*cut.offsets));
+	cut.new_ids = mem_zalloc(n_max, sizeof(*cut.new_ids));
+	cut.todo = mem_zalloc(n_max, sizeof(*cut.todo));
+	err = match_types(&cut, kernelbtf);
+	if (!err) {
+		want_parts(&cut);
+		err = write_cut(&cut, kernelbtf->fd);
+	}
+	free(cut.offsets);
+	free(cut.new_ids);
+	free(cut.todo);
+	return err;
 }
 
 /* ---- what libbpf gets ---- */
 
-/* Sections of programs that attach to one of the kernel's types, and that type's name and kind. */
-static const struct section {
-	const char *name, *prefix;
-	uint32_t kind;
-	enum bpf_attach_type attach_type;
-} sections[] = {
-	{ "tp_btf", "btf_trace_", BTF_KIND_TYPEDEF, BPF_TRACE_RAW_TP },
-	{ "iter", "bpf_iter_", BTF_KIND_FUNC, BPF_TRACE_ITER },
-};
-
-struct kernelbtf {
-	const char *source; /* NULL: the kernel's own file */
-	int file_fd;	    /* file that libbpf reads; -1: the kernel's own */
-	char path[32];
-	struct btf_target targets[MAX_TARGETS];
-	size_t n_targets;
-};
-
-static const struct section *section_of(const struct bpf_program *prog)
+/* Gets the name of the type to attach to; returns false if the program attaches otherwise. */
+static bool target_name(const struct bpf_program *prog, char *name, size_t size)
 {
-	const char *name = bpf_program__section_name(prog);
-	size_t length = strcspn(name, "/");
+	const char *section = bpf_program__section_name(prog), *end = strchr(section, '/');
+	bool is_iter = !strncmp(section, "iter/", 5);
 
-	for (size_t i = 0; i < ARRAY_SIZE(sections); i++)
-		if (name[length] && strlen(sections[i].name) == length &&
-		    !strncmp(sections[i].name, name, length))
-			return &sections[i];
-	return NULL;
+	if (!is_iter && strncmp(section, "tp_btf/", 7) != 0)
+		return false;
+	snprintf(name, size, "%s%s", is_iter ? "bpf_iter_" : "btf_trace_", end + 1);
+	return true;
 }
 
-static void fill_target(struct btf_target *target, const struct bpf_program *prog)
-{
-	const struct section *section = section_of(prog);
-
-	target->id = 0;
-	target->kind = section->kind;
-	snprintf(target->name, sizeof(target->name), "%s%s", section->prefix,
-		 strchr(bpf_program__section_name(prog), '/') + 1);
-}
-
-static uint32_t find_target_id(const struct kernelbtf *kernelbtf, const struct btf_target *wanted)
-{
-	const struct btf_target *target = kernelbtf->targets;
-
-	for (size_t i = 0; i < kernelbtf->n_targets; i++, target++)
-		if (target->kind == wanted->kind && !strcmp(target->name, wanted->name))
-			return target->id;
-	return 0;
-}
-
-/*
- * Called by libbpf when it loads a program of these sections: sets the type id, which libbpf can't
- * find.
- */
+/* Sets the type to attach to when libbpf loads a program: it can't find it in a cut. */
 static int prepare_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts, long cookie)
 {
-	const struct section *section = section_of(prog);
-	struct btf_target target;
-	int id;
+	const struct kernelbtf *kernelbtf = (const struct kernelbtf *)cookie;
+	const struct name *name;
+	char text[128];
 
-	if (!section)
-		return -EINVAL;
-	fill_target(&target, prog);
-	id = (int)find_target_id((const struct kernelbtf *)cookie, &target);
-	if (!id)
-		id = libbpf_find_vmlinux_btf_id(strchr(bpf_program__section_name(prog), '/') + 1,
-						section->attach_type);
-	if (id <= 0)
-		return id ? id : -ESRCH;
-	opts->attach_btf_id = (uint32_t)id;
+	name = target_name(prog, text, sizeof(text)) ? find_name(kernelbtf, text) : NULL;
+	if (!name || !name->target_id)
+		return -ESRCH;
+	opts->attach_btf_id = name->target_id;
 	return bpf_program__set_type(prog, BPF_PROG_TYPE_TRACING);
 }
 
@@ -159,77 +365,74 @@ static int prepare_load(struct bpf_program *prog, struct bpf_prog_load_opts *opt
  * The program type is set only at load: for TRACING programs, libbpf would read all of the kernel's
  * types.
  */
-static int register_sections(struct kernelbtf *kernelbtf)
+static int register_section(struct kernelbtf *kernelbtf, const char *name,
+			    enum bpf_attach_type attach_type)
 {
 	LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .cookie = (long)kernelbtf,
 		    .prog_prepare_load_fn = prepare_load);
-	char name[32];
-	int err;
 
-	for (size_t i = 0; i < ARRAY_SIZE(sections); i++) {
-		snprintf(name, sizeof(name), "%s+", sections[i].name);
-		err = libbpf_register_prog_handler(name, BPF_PROG_TYPE_RAW_TRACEPOINT,
-						   sections[i].attach_type, &opts);
-		if (err < 0)
-			return err;
-	}
-	return 0;
+	return libbpf_register_prog_handler(name, BPF_PROG_TYPE_RAW_TRACEPOINT, attach_type, &opts);
 }
 
-struct kernelbtf *kernelbtf_prepare(struct bpf_object_open_opts *opts, const char *source)
+struct kernelbtf *kernelbtf_new(struct bpf_object_open_opts *opts)
 {
 	struct kernelbtf *kernelbtf = mem_zalloc(1, sizeof(*kernelbtf));
 
-	kernelbtf->source = source;
-	kernelbtf->file_fd =
-		register_sections(kernelbtf) ? -1 : memfd_create("kernel-types", MFD_CLOEXEC);
-	if (kernelbtf->file_fd < 0)
-		return kernelbtf;
-	snprintf(kernelbtf->path, sizeof(kernelbtf->path), "/proc/self/fd/%d", kernelbtf->file_fd);
+	kernelbtf->fd = memfd_create("kernel-types", MFD_CLOEXEC);
+	if (kernelbtf->fd < 0 || register_section(kernelbtf, "tp_btf+", BPF_TRACE_RAW_TP) < 0 ||
+	    register_section(kernelbtf, "iter+", BPF_TRACE_ITER) < 0) {
+		kernelbtf_free(kernelbtf);
+		return NULL;
+	}
+	snprintf(kernelbtf->path, sizeof(kernelbtf->path), "/proc/self/fd/%d", kernelbtf->fd);
 	opts->btf_custom_path = kernelbtf->path;
 	return kernelbtf;
 }
 
-static int open_image(const struct kernelbtf *kernelbtf, struct image *image)
-{
-	return kernelbtf->source ? open_file_image(image, kernelbtf->source)
-				 : open_own_image(image);
-}
-
-static void list_targets(struct kernelbtf *kernelbtf, const struct bpf_object *object)
+static void want_targets(struct kernelbtf *kernelbtf, const struct bpf_object *object)
 {
 	struct bpf_program *prog;
+	char name[128];
 
 	bpf_object__for_each_program(prog, object)
-		if (bpf_program__autoload(prog) && section_of(prog) &&
-		    kernelbtf->n_targets < MAX_TARGETS)
-			fill_target(&kernelbtf->targets[kernelbtf->n_targets++], prog);
+		if (bpf_program__autoload(prog) && target_name(prog, name, sizeof(name)))
+			add_name(kernelbtf, name);
 }
 
-static bool write_file(const struct kernelbtf *kernelbtf, const void *data, size_t size)
+/* Maps the kernel's types if possible (6.16, commit a539e2a6d51d), which is faster than to read. */
+static int cut_own(struct kernelbtf *kernelbtf)
 {
-	return data && write(kernelbtf->file_fd, data, size) == (ssize_t)size;
+	int fd = open("/sys/kernel/btf/vmlinux", O_RDONLY | O_CLOEXEC), err = -EIO;
+	void *data = MAP_FAILED;
+	struct stat st = {};
+	char *copy = NULL;
+	size_t size;
+
+	if (fd >= 0 && !fstat(fd, &st))
+		data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (data != MAP_FAILED)
+		err = kernelbtf_cut(kernelbtf, data, (size_t)st.st_size);
+	else if (fd >= 0 && (copy = readfile_fd(fd, WHOLE_MAX_BYTES, &size)))
+		err = kernelbtf_cut(kernelbtf, copy, size);
+	if (data != MAP_FAILED)
+		munmap(data, (size_t)st.st_size);
+	free(copy);
+	close(fd);
+	return err;
 }
 
-void kernelbtf_provide(struct kernelbtf *kernelbtf, const struct bpf_object *object)
+int kernelbtf_provide(struct kernelbtf *kernelbtf, const struct bpf_object *object,
+		      const struct btf *whole)
 {
-	struct image image = {};
-	struct btf *cut;
-	const void *data = NULL;
-	uint32_t size = 0;
+	const void *data;
+	uint32_t size;
 
-	if (!kernelbtf || kernelbtf->file_fd < 0 || open_image(kernelbtf, &image))
-		return;
-	list_targets(kernelbtf, object);
-	cut = btf_cut(image.data, image.size, bpf_object__btf(object), kernelbtf->targets,
-		      kernelbtf->n_targets);
-	if (cut)
-		data = btf__raw_data(cut, &size);
-	msg_debug("kernel BTF: %u bytes used", size);
-	if (!write_file(kernelbtf, data, size))
-		write_file(kernelbtf, image.data, image.size);
-	btf__free(cut);
-	close_image(&image);
+	kernelbtf_want_types(kernelbtf, bpf_object__btf(object));
+	want_targets(kernelbtf, object);
+	if (!whole)
+		return cut_own(kernelbtf);
+	data = btf__raw_data(whole, &size);
+	return data ? kernelbtf_cut(kernelbtf, data, size) : -EINVAL;
 }
 
 static bool needs_attaching(const struct bpf_program *prog)
@@ -256,7 +459,10 @@ void kernelbtf_free(struct kernelbtf *kernelbtf)
 {
 	if (!kernelbtf)
 		return;
-	if (kernelbtf->file_fd >= 0)
-		close(kernelbtf->file_fd);
+	if (kernelbtf->fd >= 0)
+		close(kernelbtf->fd);
+	for (size_t i = 0; i < kernelbtf->n_names; i++)
+		free(kernelbtf->names[i].text);
+	free(kernelbtf->names);
 	free(kernelbtf);
 }

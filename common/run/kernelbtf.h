@@ -1,34 +1,48 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The kernel's type information for libbpf, cut down to what one BPF object needs (btf_cut.h).
+ * The kernel's type information (BTF, Documentation/bpf/btf.rst) for libbpf, cut down to what one
+ * BPF object needs.
  *
- * libbpf reads and indexes all of it, 5 MB, twice over, and searches it once for each type that a
- * program touches: more than half of a small tool's start-up, CPU time and memory. Here one pass
- * finds the few types that the object names, and libbpf gets just those, as a file of its own
+ * libbpf indexes all of the kernel's types and searches them once for each type that a program
+ * touches: more than half of a small tool's start-up and CPU time. Here one pass finds the types
+ * that the object names, and libbpf gets just those, as a file of its own
  * (bpf_object_open_opts.btf_custom_path). What the programs attach to is found in the same pass
  * and handed over by custom section handlers (libbpf_register_prog_handler), which is why programs
- * have to be attached by kernelbtf_attach().
- *
- * On any failure libbpf is given all types, and works as without this unit.
+ * have to be attached by kernelbtf_attach(). Functions return 0 or -errno, not printed.
  */
 #ifndef KERNELBTF_H
 #define KERNELBTF_H
 
+#include <stddef.h>
+
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
 struct kernelbtf;
 
 /*
- * Called before the object is opened with these options, once in a process. source: a file with
- * this kernel's types, raw or ELF, which must stay valid; NULL: /sys/kernel/btf/vmlinux. Free with
- * kernelbtf_free().
+ * Called before the object is opened with these options, once in a process. Free with
+ * kernelbtf_free(). NULL with errno.
  */
-struct kernelbtf *kernelbtf_prepare(struct bpf_object_open_opts *opts, const char *source);
+struct kernelbtf *kernelbtf_new(struct bpf_object_open_opts *opts);
 
-/* Called before load, once the programs to load are chosen. NULL does nothing. */
-void kernelbtf_provide(struct kernelbtf *kernelbtf, const struct bpf_object *object);
+/* Requests the kernel's types with names of these ("___flavor" aside). */
+void kernelbtf_want_types(struct kernelbtf *kernelbtf, const struct btf *local);
 
-/* Attaches the programs that libbpf can't attach because of this. 0 or -errno. */
+/*
+ * Gives libbpf the requested types of `whole` (size bytes of BTF), with what they hold by value.
+ * Pointers lead to void, unless what they point to is there, too. Types of tracepoints
+ * ("btf_trace_") come with what their arguments point to. -EINVAL if `whole` is not understood.
+ */
+int kernelbtf_cut(struct kernelbtf *kernelbtf, const void *whole, size_t size);
+
+/*
+ * Called before load, once the programs to load are chosen. whole: the kernel's types; NULL: read
+ * from /sys/kernel/btf/vmlinux.
+ */
+int kernelbtf_provide(struct kernelbtf *kernelbtf, const struct bpf_object *object,
+		      const struct btf *whole);
+
 int kernelbtf_attach(struct bpf_object_skeleton *skeleton);
 
 void kernelbtf_free(struct kernelbtf *kernelbtf);

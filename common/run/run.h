@@ -24,6 +24,7 @@ enum operands {
 	OPERANDS_INTERVAL, /* [interval [count]] */
 };
 
+struct btf;
 struct kernelbtf;
 struct loop;
 struct sample_period;
@@ -65,8 +66,9 @@ struct run {
 	void *module_states[RUN_MAX_MODULES]; /* see run_state() */
 	void *skeleton;			      /* the tool's struct x_bpf */
 	struct bpf_object *object;
-	struct kernelbtf *kernelbtf; /* NULL: libbpf reads all of the kernel's types itself */
-	int fills_on_demand;	     /* maps (bpfmap.c): 0: not yet known, 1: yes, -1: no */
+	struct kernelbtf *kernelbtf;
+	struct btf *types;   /* see object_types(); NULL: not needed yet, or no longer */
+	int fills_on_demand; /* maps (bpfmap.c): 0: not yet known, 1: yes, -1: no */
 	struct loop *loop;
 	pid_t command_pid; /* not yet released */
 

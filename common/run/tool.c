@@ -418,6 +418,7 @@ static enum exit_status live(struct life *life)
 		err = open_output(life);
 	if (err) {
 		close_output(life);
+		object_close(&life->run);
 		return EXIT_FAILED;
 	}
 	err = open_life(life);

@@ -193,10 +193,10 @@ static void leave_out_kernel_programs(const struct run *run, const struct btf *t
 	}
 }
 
-static int choose_kernel_programs(const struct run *run, struct memleak_settings *settings)
+static int choose_kernel_programs(struct run *run, struct memleak_settings *settings)
 {
 	bool is_wanted = !table_of(run)->user_mode;
-	struct btf *types = is_wanted ? object_types(run) : NULL;
+	const struct btf *types = is_wanted ? object_types(run) : NULL;
 
 	if (is_wanted && !types)
 		return -EINVAL;
@@ -204,7 +204,6 @@ static int choose_kernel_programs(const struct run *run, struct memleak_settings
 	settings->cache_is_given =
 		types && btf__find_by_name_kind(types, "trace_event_raw_kmem_cache_alloc",
 						BTF_KIND_STRUCT) >= 0;
-	btf__free(types);
 	return 0;
 }
 

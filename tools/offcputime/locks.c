@@ -100,12 +100,11 @@ static int leave_out_locks(struct run *run)
 
 static int find_kernels(struct run *run, struct locks *locks)
 {
-	struct btf *types = object_types(run);
+	const struct btf *types = object_types(run);
 
 	if (!types)
 		return -EINVAL;
 	locks->has_kernels = features_tracepoint(types, "contention_begin");
-	btf__free(types);
 	if (locks->has_kernels)
 		return 0;
 	waits_leave_out_kernel_locks(run);

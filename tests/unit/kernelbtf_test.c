@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Type information, cut down: what must be left of it. */
-#include "run/btf_cut.h"
+#include "run/kernelbtf.h"
 #include "unit.h"
 
 /* typedef void (*btf_trace_call)(struct inner *, int); */
@@ -61,16 +61,31 @@ static struct btf *make_local(void)
 	return btf;
 }
 
-static struct btf *whole, *local, *cut;
+static struct btf *whole, *local;
+static struct btf *cut;	 /* NULL: refused */
 static const void *data; /* of the whole */
 static uint32_t size;
+
+/* Returns what libbpf would read; NULL: nothing. */
+static struct btf *cut_types(const void *bytes, size_t n)
+{
+	struct bpf_object_open_opts opts = { .sz = sizeof(opts) };
+	struct kernelbtf *kernelbtf = kernelbtf_new(&opts);
+	struct btf *result = NULL;
+
+	kernelbtf_want_types(kernelbtf, local);
+	if (!kernelbtf_cut(kernelbtf, bytes, n))
+		result = btf__parse(opts.btf_custom_path, NULL);
+	kernelbtf_free(kernelbtf);
+	return result;
+}
 
 BEFORE_EACH()
 {
 	whole = make_whole();
 	local = make_local();
 	data = btf__raw_data(whole, &size);
-	cut = btf_cut(data, size, local, NULL, 0);
+	cut = cut_types(data, size);
 }
 
 AFTER_EACH()
@@ -119,7 +134,7 @@ TEST(may_find_nothing)
 	btf__free(local);
 	btf__free(cut);
 	local = btf__new_empty();
-	cut = btf_cut(data, size, local, NULL, 0);
+	cut = cut_types(data, size);
 	CHECK_EQ(cut ? btf__type_cnt(cut) : 0, 1);
 }
 
@@ -138,21 +153,7 @@ TEST(keeps_arguments_of_tracepoints)
 	CHECK(btf_is_ptr(t) && btf_is_struct(btf__type_by_id(cut, t->type)));
 }
 
-TEST(finds_ids_of_targets_in_the_whole)
-{
-	struct btf_target targets[] = {
-		{ .name = "btf_trace_hit", .kind = BTF_KIND_TYPEDEF },
-		{ .name = "btf_trace_miss", .kind = BTF_KIND_TYPEDEF },
-		{ .name = "btf_trace_hit", .kind = BTF_KIND_FUNC },
-	};
-
-	btf__free(btf_cut(data, size, local, targets, 3));
-	CHECK_EQ(targets[0].id, 2);
-	CHECK_EQ(targets[1].id, 0);
-	CHECK_EQ(targets[2].id, 0);
-}
-
-/* Whatever cannot be understood must lead to the whole being used, never to a wrong part. */
+/* Data that isn't understood must never lead to a wrong part. */
 TEST(refuses_what_is_cut_off_or_unknown)
 {
 	struct btf_type *first;
@@ -161,12 +162,12 @@ TEST(refuses_what_is_cut_off_or_unknown)
 	for (uint32_t n = 0; n < size; n++) {
 		copy = malloc(n + 1); /* to the byte, for sanitizers */
 		memcpy(copy, data, n);
-		CHECK(!btf_cut(copy, n, local, NULL, 0));
+		CHECK(!cut_types(copy, n));
 		free(copy);
 	}
 	copy = until_end(mem_zalloc(1, size));
 	memcpy(copy, data, size);
 	first = (void *)(copy + sizeof(struct btf_header));
 	first->info = 31u << 24;
-	CHECK(!btf_cut(copy, size, local, NULL, 0));
+	CHECK(!cut_types(copy, size));
 }
