@@ -49,7 +49,6 @@ struct histograms {
 	struct hist *before; /* the histogram of everything at the last report */
 	struct map_pair tables;
 	struct cgroups *cgroups; /* NULL: names of cgroups are not requested */
-	struct metric metric;
 };
 
 static const struct histograms defaults = {
@@ -222,31 +221,14 @@ static void print_json(const struct run *run, const struct keyed_hist *item, con
 
 /* ---- metrics ---- */
 
-/* Labels depend on the grouping: its key, and further names of it. */
-static const struct metric *metric_of(const struct run *run)
-{
-	const struct histograms_spec *spec = run_spec(run, &histograms_module);
-	const struct hist_grouping *grouping = grouping_of(run);
-	struct metric *metric = &histograms_of(run)->metric;
-
-	metric->name = spec->metric.name;
-	metric->help = spec->metric.help;
-	metric->kind = METRIC_HISTOGRAM;
-	if (grouping) {
-		metric->labels[0] = grouping->by_container ? "container_id" : grouping->key;
-		metric->labels[1] = grouping->with_comm	    ? "comm"
-				    : grouping->with_cgroup ? "container_id"
-							    : NULL;
-	}
-	return metric;
-}
-
 /* item NULL: of everything. */
 static void add_metric(const struct run *run, const struct keyed_hist *item, const char *comm,
 		       const struct hist *hist)
 {
+	const struct histograms_spec *spec = run_spec(run, &histograms_module);
+	const struct metric metric = { spec->metric.name, spec->metric.help, METRIC_HISTOGRAM };
 	const struct hist_grouping *grouping = grouping_of(run);
-	const char *values[2] = { "", "" };
+	struct metric_labels labels = {};
 	char number[32];
 
 	if (item) {
@@ -255,13 +237,16 @@ static void add_metric(const struct run *run, const struct keyed_hist *item, con
 		const char *container_id = texts.container_id ? texts.container_id : "";
 
 		snprintf(number, sizeof(number), "%llu", (unsigned long long)item->id);
-		values[0] = texts.name		     ? texts.name
-			    : texts.path	     ? texts.path
-			    : grouping->by_container ? container_id
-						     : number;
-		values[1] = second ? second : "";
+		labels.names[0] = grouping->by_container ? "container_id" : grouping->key;
+		labels.names[1] = grouping->with_comm ? "comm" : "container_id";
+		labels.values[0] = texts.name		    ? texts.name
+				   : texts.path		    ? texts.path
+				   : grouping->by_container ? container_id
+							    : number;
+		labels.values[1] = second ? second : "";
+		labels.n = grouping->with_comm || grouping->with_cgroup ? 2 : 1;
 	}
-	metrics_add_hist(exposition_metrics(run), metric_of(run), values, hist, run->end_ns);
+	metrics_add_hist(exposition_metrics(run), &metric, &labels, hist);
 }
 
 /* ---- a histogram, in the run's format ---- */

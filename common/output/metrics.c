@@ -3,7 +3,6 @@
  * Metrics since the start of a run; see metrics.h. All histograms have the same edges, from a
  * quarter of a microsecond to 17 s, since servers aggregate buckets by their edge.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +10,6 @@
 #include "base/container.h"
 #include "base/hash.h"
 #include "base/hashtable.h"
-#include "base/lru.h"
 #include "base/mem.h"
 #include "output/metrics.h"
 
@@ -22,14 +20,14 @@
 /* Fixed point of hist_usecs, in seconds. */
 #define FIXED_PER_S (64 * 1e6)
 
-static const char *const other_values[PROMETHEUS_MAX_LABELS] = { "other", "other", "other",
-								 "other", "other", "other" };
+static const char *const other_values[METRICS_MAX_LABELS] = { "other", "other", "other",
+							      "other", "other", "other" };
 
 struct series {
-	struct hashlink link;  /* series of the family, by their label values */
-	struct lru_item usage; /* in the order in which they grew last */
-	struct series *next;   /* in the order in which they came */
-	char *values[PROMETHEUS_MAX_LABELS];
+	struct hashlink link; /* series of the family, by their label values */
+	struct series *next;  /* in the order in which they came */
+	char *values[METRICS_MAX_LABELS];
+	bool has_grown; /* since the last report */
 	uint64_t grown_ns;
 	uint64_t total;	   /* total of a histogram's values, in fixed point */
 	uint64_t *buckets; /* buckets of a histogram, not cumulative; the last has no edge */
@@ -37,27 +35,24 @@ struct series {
 
 /* A metric with its series. */
 struct family {
-	const struct metric *metric;
+	struct metric metric;
 	struct family *next;
 	struct hashtable by_values;
-	struct lru usage;
 	struct series *first, **last;
 	struct series *other; /* the "other" series, outside of the table; NULL: not needed yet */
+	const char *labels[METRICS_MAX_LABELS];
 	size_t n_labels;
 };
 
 struct metrics {
-	uint32_t max_series;
 	struct family *first, **last;
 	uint64_t overflows;
-	uint64_t now_ns, before_ns; /* times of the current and the previous report */
 };
 
-struct metrics *metrics_new(uint32_t max_series)
+struct metrics *metrics_new(void)
 {
 	struct metrics *metrics = mem_zalloc(1, sizeof(*metrics));
 
-	metrics->max_series = max_series;
 	metrics->last = &metrics->first;
 	return metrics;
 }
@@ -66,7 +61,7 @@ static void free_series(struct series *series)
 {
 	if (!series)
 		return;
-	for (size_t i = 0; i < PROMETHEUS_MAX_LABELS; i++)
+	for (size_t i = 0; i < METRICS_MAX_LABELS; i++)
 		free(series->values[i]);
 	free(series->buckets);
 	free(series);
@@ -123,19 +118,20 @@ static void add_slot(const struct hist_slot *slot, void *arg)
 
 /* ---- finding series ---- */
 
-static struct family *find_family(struct metrics *metrics, const struct metric *metric)
+static struct family *find_family(struct metrics *metrics, const struct metric *metric,
+				  const struct metric_labels *labels)
 {
 	struct family *family = metrics->first;
 
-	while (family && family->metric != metric)
+	while (family && strcmp(family->metric.name, metric->name))
 		family = family->next;
 	if (family)
 		return family;
 	family = mem_zalloc(1, sizeof(*family));
-	family->metric = metric;
+	family->metric = *metric;
 	family->last = &family->first;
-	while (family->n_labels < PROMETHEUS_MAX_LABELS && metric->labels[family->n_labels])
-		family->n_labels++;
+	family->n_labels = labels->n;
+	memcpy(family->labels, labels->names, sizeof(family->labels));
 	*metrics->last = family;
 	metrics->last = &family->next;
 	return family;
@@ -178,46 +174,14 @@ static struct series *new_series(const struct family *family, const char *const 
 
 	for (size_t i = 0; i < family->n_labels; i++)
 		series->values[i] = mem_strdup(values[i]);
-	if (family->metric->kind == METRIC_HISTOGRAM)
+	if (family->metric.kind == METRIC_HISTOGRAM)
 		series->buckets = mem_zalloc(N_EDGES + 1, sizeof(*series->buckets));
 	return series;
 }
 
-static void remove_series(struct family *family, struct series *series)
+static bool is_full(const struct family *family)
 {
-	struct series **at = &family->first;
-
-	while (*at != series)
-		at = &(*at)->next;
-	*at = series->next;
-	if (!*at)
-		family->last = at;
-	lru_use(&family->usage, &series->usage, 0);
-	hashtable_remove(&family->by_values, &series->link);
-	free_series(series);
-}
-
-/* A series that grew in the previous report may still grow in this one. */
-static bool is_idle(const struct metrics *metrics, const struct series *series)
-{
-	return metrics->now_ns - series->grown_ns >= IDLE_NS &&
-	       series->grown_ns < metrics->before_ns;
-}
-
-/* Returns true if one more series fits. */
-static bool make_room(const struct metrics *metrics, struct family *family)
-{
-	struct series *oldest;
-
-	if (family->metric->has_few || family->by_values.count < metrics->max_series)
-		return true;
-	if (!family->usage.oldest)
-		return false;
-	oldest = container_of(family->usage.oldest, struct series, usage);
-	if (!is_idle(metrics, oldest))
-		return false;
-	remove_series(family, oldest);
-	return true;
+	return !family->metric.has_few && family->by_values.count >= METRICS_MAX_SERIES;
 }
 
 static struct series *use_other(struct family *family)
@@ -237,14 +201,6 @@ static struct series *add_series(struct family *family, const char *const *value
 	return series;
 }
 
-static void note_report(struct metrics *metrics, uint64_t now_ns)
-{
-	if (now_ns == metrics->now_ns)
-		return;
-	metrics->before_ns = metrics->now_ns;
-	metrics->now_ns = now_ns;
-}
-
 /* A thread may have this name, too. */
 static bool is_other(const struct family *family, const char *const *values)
 {
@@ -259,14 +215,13 @@ static struct series *use_texts(struct metrics *metrics, struct family *family,
 
 	if (is_other(family, texts))
 		return use_other(family);
-	if (!series && !make_room(metrics, family)) {
+	if (!series && is_full(family)) {
 		metrics->overflows++;
 		return use_other(family);
 	}
 	if (!series)
 		series = add_series(family, texts, hash);
-	series->grown_ns = metrics->now_ns;
-	lru_use(&family->usage, &series->usage, 1);
+	series->has_grown = true;
 	return series;
 }
 
@@ -275,39 +230,39 @@ static struct series *use_texts(struct metrics *metrics, struct family *family,
  * stands for itself, and for that byte. Who reads them refuses all if two series are alike.
  */
 static struct series *use_series(struct metrics *metrics, const struct metric *metric,
-				 const char *const *values, uint64_t now_ns)
+				 const struct metric_labels *labels)
 {
-	struct family *family = find_family(metrics, metric);
-	char *texts[PROMETHEUS_MAX_LABELS] = {};
+	static const struct metric_labels none;
+	struct family *family = find_family(metrics, metric, labels ?: &none);
+	char *texts[METRICS_MAX_LABELS] = {};
 	struct series *series;
 
-	note_report(metrics, now_ns);
 	for (size_t i = 0; i < family->n_labels; i++)
-		texts[i] = mem_escape(values[i]);
+		texts[i] = mem_escape(labels->values[i]);
 	series = use_texts(metrics, family, (const char *const *)texts);
 	for (size_t i = 0; i < family->n_labels; i++)
 		free(texts[i]);
 	return series;
 }
 
-/* ---- filling and writing ---- */
+/* ---- filling ---- */
 
-void metrics_add(struct metrics *metrics, const struct metric *metric, const char *const *values,
-		 uint64_t amount, uint64_t now_ns)
+void metrics_add(struct metrics *metrics, const struct metric *metric,
+		 const struct metric_labels *labels, uint64_t amount)
 {
-	use_series(metrics, metric, values, now_ns)->total += amount;
+	use_series(metrics, metric, labels)->total += amount;
 }
 
-void metrics_set(struct metrics *metrics, const struct metric *metric, const char *const *values,
-		 uint64_t total, uint64_t now_ns)
+void metrics_set(struct metrics *metrics, const struct metric *metric,
+		 const struct metric_labels *labels, uint64_t total)
 {
-	use_series(metrics, metric, values, now_ns)->total = total;
+	use_series(metrics, metric, labels)->total = total;
 }
 
 void metrics_add_hist(struct metrics *metrics, const struct metric *metric,
-		      const char *const *values, const struct hist *hist, uint64_t now_ns)
+		      const struct metric_labels *labels, const struct hist *hist)
 {
-	struct series *series = use_series(metrics, metric, values, now_ns);
+	struct series *series = use_series(metrics, metric, labels);
 	struct bucketing to = { series->buckets, 0 };
 
 	hist_visit(hist, add_slot, &to);
@@ -319,53 +274,111 @@ uint64_t metrics_overflows(const struct metrics *metrics)
 	return metrics->overflows;
 }
 
-static void write_hist(FILE *f, const struct series *series, const char *name,
-		       const struct prometheus_labels *labels)
+/* ---- writing ---- */
+
+/*
+ * Only the backslash, the quote and the line feed are special in values; no value has a line feed.
+ */
+static void print_label(FILE *f, char before, const char *name, const char *text)
+{
+	fprintf(f, "%c%s=\"", before, name);
+	for (; *text; text++) {
+		if (strchr("\\\"", *text))
+			fputc('\\', f);
+		fputc(*text, f);
+	}
+	fputc('"', f);
+}
+
+/*
+ * Prints a sample. edge: of a bucket; NULL: none. 15 digits: edges such as 0.001536 come out as
+ * they are meant, and counts up to 10^15 exactly.
+ */
+static void print_sample(FILE *f, const struct family *family, const struct series *series,
+			 const char *suffix, const char *edge, double value)
+{
+	char before = '{';
+
+	fprintf(f, "%s%s", family->metric.name, suffix);
+	for (size_t i = 0; i < family->n_labels; i++, before = ',')
+		print_label(f, before, family->labels[i], series->values[i]);
+	if (edge)
+		print_label(f, before, "le", edge);
+	if (edge || family->n_labels)
+		fputc('}', f);
+	fprintf(f, " %.15g\n", value);
+}
+
+static void write_hist(FILE *f, const struct family *family, const struct series *series)
 {
 	uint64_t count = 0;
 
 	for (size_t i = 0; i <= N_EDGES; i++) {
-		double edge = i < N_EDGES ? (double)edge_fixed(i) / FIXED_PER_S : INFINITY;
+		char edge[32] = "+Inf";
 
+		if (i < N_EDGES)
+			snprintf(edge, sizeof(edge), "%.15g", (double)edge_fixed(i) / FIXED_PER_S);
 		count += series->buckets[i];
-		prometheus_print_bucket(f, name, labels, edge, (double)count);
+		print_sample(f, family, series, "_bucket", edge, (double)count);
 	}
-	prometheus_print_sample(f, name, "_sum", labels, (double)series->total / FIXED_PER_S);
-	prometheus_print_sample(f, name, "_count", labels, (double)count);
+	print_sample(f, family, series, "_sum", NULL, (double)series->total / FIXED_PER_S);
+	print_sample(f, family, series, "_count", NULL, (double)count);
 }
 
 static void write_series(FILE *f, const struct family *family, const struct series *series)
 {
-	const struct metric *metric = family->metric;
-	struct prometheus_labels labels = { .n = family->n_labels };
+	uint64_t divisor = family->metric.divisor ?: 1;
 
-	for (size_t i = 0; i < labels.n; i++) {
-		labels.names[i] = metric->labels[i];
-		labels.texts[i] = series->values[i];
-	}
-	if (metric->kind == METRIC_HISTOGRAM)
-		write_hist(f, series, metric->name, &labels);
+	if (family->metric.kind == METRIC_HISTOGRAM)
+		write_hist(f, family, series);
 	else
-		prometheus_print_sample(f, metric->name, "", &labels,
-					(double)series->total /
-						(double)(metric->divisor ? metric->divisor : 1));
+		print_sample(f, family, series, "", NULL, (double)series->total / (double)divisor);
 }
 
-static const char *const kind_names[] = {
-	[METRIC_COUNTER] = "counter",
-	[METRIC_GAUGE] = "gauge",
-	[METRIC_HISTOGRAM] = "histogram",
-};
-
-void metrics_write(FILE *f, const struct metrics *metrics)
+static void release_idle(struct family *family, uint64_t now_ns)
 {
-	for (const struct family *family = metrics->first; family; family = family->next) {
-		const struct metric *metric = family->metric;
+	struct series **at = &family->first, *series;
 
-		prometheus_print_head(f, metric->name, kind_names[metric->kind], metric->help);
+	while ((series = *at)) {
+		if (now_ns - series->grown_ns < IDLE_NS) {
+			at = &series->next;
+			continue;
+		}
+		*at = series->next;
+		hashtable_remove(&family->by_values, &series->link);
+		free_series(series);
+	}
+	family->last = at;
+}
+
+static void end_report(struct family *family, uint64_t now_ns)
+{
+	for (struct series *series = family->first; series; series = series->next) {
+		if (series->has_grown)
+			series->grown_ns = now_ns;
+		series->has_grown = false;
+	}
+	if (is_full(family))
+		release_idle(family, now_ns);
+}
+
+void metrics_write(FILE *f, struct metrics *metrics, uint64_t now_ns)
+{
+	static const char *const kinds[] = {
+		[METRIC_COUNTER] = "counter",
+		[METRIC_GAUGE] = "gauge",
+		[METRIC_HISTOGRAM] = "histogram",
+	};
+
+	for (struct family *family = metrics->first; family; family = family->next) {
+		const struct metric *metric = &family->metric;
+
+		fprintf(f, "# HELP %s %s\n# TYPE %s %s\n", metric->name, metric->help, metric->name,
+			kinds[metric->kind]);
 		for (const struct series *series = family->first; series; series = series->next)
 			write_series(f, family, series);
 		if (family->other)
 			write_series(f, family, family->other);
+		end_report(family, now_ns);
 	}
 }

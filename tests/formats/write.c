@@ -13,13 +13,11 @@ static const struct metric waits = {
 	.name = "tracelets_test_wait_seconds",
 	.help = "How long threads waited.",
 	.kind = METRIC_HISTOGRAM,
-	.labels = { "cgroup", "container_id" },
 };
 
 static const struct metric faults = {
 	.name = "tracelets_test_faults_total",
 	.help = "Page faults.",
-	.labels = { "comm" },
 };
 
 /* Values of all sizes, more of the small ones, from 100 ns to above the last edge. */
@@ -38,17 +36,29 @@ static struct hist *make_hist(void)
 	return hist;
 }
 
+static void add_waits(struct metrics *metrics, const char *cgroup, const struct hist *hist)
+{
+	const struct metric_labels labels = { { "cgroup", "container_id" }, { cgroup, "00ff" }, 2 };
+
+	metrics_add_hist(metrics, &waits, &labels, hist);
+}
+
 /* Hostile labels, and one series too many. */
 static void write_metrics(void)
 {
-	struct metrics *metrics = metrics_new(2);
+	struct metrics *metrics = metrics_new();
 	struct hist *hist = make_hist();
+	struct metric_labels labels = { { "comm" }, { SAMPLES_HOSTILE }, 1 };
+	char comm[16];
 
-	metrics_add_hist(metrics, &waits, (const char *[]){ SAMPLES_HOSTILE, "" }, hist, 0);
-	metrics_add_hist(metrics, &waits, (const char *[]){ "/a", "00ff" }, hist, 0);
-	metrics_add_hist(metrics, &waits, (const char *[]){ "/b", "00ff" }, hist, 0);
-	metrics_add(metrics, &faults, (const char *[]){ SAMPLES_HOSTILE }, 1, 0);
-	metrics_write(stdout, metrics);
+	add_waits(metrics, SAMPLES_HOSTILE, hist);
+	add_waits(metrics, "/a", hist);
+	for (int i = 0; i <= METRICS_MAX_SERIES; i++) {
+		metrics_add(metrics, &faults, &labels, 1);
+		snprintf(comm, sizeof(comm), "comm-%d", i);
+		labels.values[0] = comm;
+	}
+	metrics_write(stdout, metrics, 0);
 	metrics_free(metrics);
 	hist_free(hist);
 }

@@ -8,7 +8,6 @@
 static const struct metric calls = {
 	.name = "test_calls_total",
 	.help = "Calls.",
-	.labels = { "call", "comm" },
 };
 
 static const struct metric busy = {
@@ -21,20 +20,13 @@ static const struct metric waits = {
 	.name = "test_wait_seconds",
 	.help = "Waits.",
 	.kind = METRIC_HISTOGRAM,
-	.labels = { "cgroup" },
 };
 
 static struct metrics *metrics;
 
-static void limit_to(size_t n)
-{
-	metrics_free(metrics);
-	metrics = metrics_new(n);
-}
-
 BEFORE_EACH()
 {
-	metrics = metrics_new(10);
+	metrics = metrics_new();
 }
 
 AFTER_EACH()
@@ -42,23 +34,48 @@ AFTER_EACH()
 	metrics_free(metrics);
 }
 
-static char *written(void)
+static char *written_at(uint64_t now_ns)
 {
-	return PRINTED(f, metrics_write(f, metrics));
+	return PRINTED(f, metrics_write(f, metrics, now_ns));
 }
 
-static void add_call(const char *call, const char *comm, uint64_t n, uint64_t now_ns)
+static char *written(void)
 {
-	metrics_add(metrics, &calls, (const char *[]){ call, comm }, n, now_ns);
+	return written_at(1);
+}
+
+static void add_call(const char *call, const char *comm, uint64_t n)
+{
+	const struct metric_labels labels = { { "call", "comm" }, { call, comm }, 2 };
+
+	metrics_add(metrics, &calls, &labels, n);
+}
+
+static void add_waits(const char *cgroup, const struct hist *hist)
+{
+	const struct metric_labels labels = { { "cgroup" }, { cgroup }, 1 };
+
+	metrics_add_hist(metrics, &waits, &labels, hist);
+}
+
+/* Adds calls to all series that a metric may have but for n. */
+static void fill_but(size_t n)
+{
+	char name[32];
+
+	for (size_t i = n; i < METRICS_MAX_SERIES; i++) {
+		snprintf(name, sizeof(name), "call-%zu", i);
+		add_call(name, "x", 1);
+	}
 }
 
 TEST(sums_grow)
 {
-	add_call("read", "cat", 3, 1);
-	add_call("write", "cat", 1, 1);
-	metrics_add(metrics, &busy, NULL, 0, 1);
-	add_call("read", "cat", 4, 2);
-	metrics_add(metrics, &busy, NULL, 1500000000, 2);
+	add_call("read", "cat", 3);
+	add_call("write", "cat", 1);
+	metrics_add(metrics, &busy, NULL, 0);
+	add_call("read", "cat", 4);
+	metrics_add(metrics, &busy, NULL, 1500000000);
 	CHECK_STR(written(), "# HELP test_calls_total Calls.\n"
 			     "# TYPE test_calls_total counter\n"
 			     "test_calls_total{call=\"read\",comm=\"cat\"} 7\n"
@@ -72,14 +89,14 @@ TEST(totals_are_set)
 {
 	static const struct metric lost = { .name = "lost_total", .help = "Lost." };
 
-	metrics_set(metrics, &lost, NULL, 7, 1);
-	metrics_set(metrics, &lost, NULL, 9, 2);
+	metrics_set(metrics, &lost, NULL, 7);
+	metrics_set(metrics, &lost, NULL, 9);
 	CHECK_STR(written(), "# HELP lost_total Lost.\n# TYPE lost_total counter\nlost_total 9\n");
 }
 
 TEST(label_values_are_escaped)
 {
-	add_call("a\"b\\c\nd", "\033\xff\xc3\xa4", 1, 1);
+	add_call("a\"b\\c\nd", "\033\xff\xc3\xa4", 1);
 	CHECK_HAS(written(), "{call=\"a\\\"b\\\\c\\\\x0ad\",comm=\"\\\\x1b\\\\xff\xc3\xa4\"} 1\n");
 }
 
@@ -88,8 +105,8 @@ TEST(series_are_known_by_all_their_values)
 {
 	char *text;
 
-	add_call("ab", "c", 1, 1);
-	add_call("a", "bc", 2, 1);
+	add_call("ab", "c", 1);
+	add_call("a", "bc", 2);
 	text = written();
 	CHECK_HAS(text, "{call=\"ab\",comm=\"c\"} 1\n", "{call=\"a\",comm=\"bc\"} 2\n");
 }
@@ -97,12 +114,12 @@ TEST(series_are_known_by_all_their_values)
 /* Whoever names threads must not make a server refuse all that is said. */
 TEST(values_of_one_text_are_one_series)
 {
-	add_call("\001", "a\xff", 1, 1);
-	add_call("\\x01", "a\\xff", 2, 1);
-	add_call("\001", "a\\xff", 4, 2);
-	add_call("\n", "\"", 8, 2);
-	add_call("\\n", "\\\"", 16, 2);
-	add_call("\\x0a", "\"", 32, 2);
+	add_call("\001", "a\xff", 1);
+	add_call("\\x01", "a\\xff", 2);
+	add_call("\001", "a\\xff", 4);
+	add_call("\n", "\"", 8);
+	add_call("\\n", "\\\"", 16);
+	add_call("\\x0a", "\"", 32);
 	CHECK_STR(written(), "# HELP test_calls_total Calls.\n"
 			     "# TYPE test_calls_total counter\n"
 			     "test_calls_total{call=\"\\\\x01\",comm=\"a\\\\xff\"} 7\n"
@@ -122,10 +139,9 @@ static struct hist *hist_of(const uint64_t *us, size_t n)
 TEST(histograms_are_cumulative_in_seconds)
 {
 	struct hist *hist = hist_of((uint64_t[]){ 0, 1, 2, 1500, 1536, 60000000 }, 6);
-	const char *group[] = { "/a" };
 	char *text;
 
-	metrics_add_hist(metrics, &waits, group, hist, 1);
+	add_waits("/a", hist);
 	text = written();
 	CHECK_EQ(count_in(text, "_bucket{"), 26 * 2 + 2);
 	CHECK_HAS(text,
@@ -140,7 +156,7 @@ TEST(histograms_are_cumulative_in_seconds)
 		  "test_wait_seconds_bucket{cgroup=\"/a\",le=\"+Inf\"} 6\n"
 		  "test_wait_seconds_sum{cgroup=\"/a\"} 60.003039\n"
 		  "test_wait_seconds_count{cgroup=\"/a\"} 6\n");
-	metrics_add_hist(metrics, &waits, group, hist, 2);
+	add_waits("/a", hist);
 	text = written();
 	CHECK_HAS(text, "le=\"0.001536\"} 8\n", "_count{cgroup=\"/a\"} 12\n");
 	hist_free(hist);
@@ -156,8 +172,9 @@ TEST(values_lie_below_their_edge)
 		double edge = 0, below = 0;
 		char *at;
 
-		limit_to(1);
-		metrics_add_hist(metrics, &plain, NULL, hist, 1);
+		metrics_free(metrics);
+		metrics = metrics_new();
+		metrics_add_hist(metrics, &plain, NULL, hist);
 		at = written();
 		while ((at = strstr(at, "le=\""))) {
 			edge = strtod(at + 4, &at);
@@ -175,13 +192,13 @@ TEST(what_is_too_much_is_other)
 {
 	char *text;
 
-	limit_to(2);
-	add_call("a", "x", 1, NS_PER_S);
-	add_call("b", "x", 2, NS_PER_S);
-	add_call("c", "x", 4, NS_PER_S);
-	add_call("d", "x", 8, NS_PER_S);
-	add_call("a", "x", 16, NS_PER_S);
-	metrics_add(metrics, &busy, NULL, 5 * NS_PER_S, NS_PER_S);
+	fill_but(2);
+	add_call("a", "x", 1);
+	add_call("b", "x", 2);
+	add_call("c", "x", 4);
+	add_call("d", "x", 8);
+	add_call("a", "x", 16);
+	metrics_add(metrics, &busy, NULL, 5 * NS_PER_S);
 	text = written();
 	CHECK_HAS(text,
 		  "{call=\"a\",comm=\"x\"} 17\n"
@@ -194,17 +211,16 @@ TEST(what_is_too_much_is_other)
 TEST(what_is_called_other_is_added_to_it)
 {
 	struct hist *hist = hist_of((uint64_t[]){ 1 }, 1);
-	static const char *const groups[] = { "/a", "other", "/b", "/c", "other" };
+	static const char *const groups[] = { "/a", "other", "/b", "other" };
 	char *text;
 
-	limit_to(2);
 	for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
-		metrics_add_hist(metrics, &waits, &groups[i], hist, NS_PER_S);
-	add_call("other", "x", 1, NS_PER_S);
+		add_waits(groups[i], hist);
+	add_call("other", "x", 1);
 	text = written();
 	CHECK_EQ(count_in(text, "_count{cgroup="), 3);
-	CHECK_HAS(text, "_count{cgroup=\"other\"} 3\n", "{call=\"other\",comm=\"x\"} 1\n");
-	CHECK_EQ(metrics_overflows(metrics), 1);
+	CHECK_HAS(text, "_count{cgroup=\"other\"} 2\n", "{call=\"other\",comm=\"x\"} 1\n");
+	CHECK_EQ(metrics_overflows(metrics), 0);
 	hist_free(hist);
 }
 
@@ -212,46 +228,45 @@ TEST(reasons_are_all_told)
 {
 	static const struct metric lost = { .name = "test_lost_total",
 					    .help = "By reason.",
-					    .has_few = true,
-					    .labels = { "reason" } };
-	char *text;
+					    .has_few = true };
+	char reason[32];
 
-	limit_to(1);
-	metrics_set(metrics, &lost, (const char *[]){ "map" }, 7, NS_PER_S);
-	metrics_set(metrics, &lost, (const char *[]){ "ring" }, 5, NS_PER_S);
-	metrics_set(metrics, &lost, (const char *[]){ "busy" }, 0, NS_PER_S);
-	text = written();
-	CHECK_HAS(text, "{reason=\"map\"} 7\n", "{reason=\"ring\"} 5\n", "{reason=\"busy\"} 0\n");
+	for (size_t i = 0; i <= METRICS_MAX_SERIES; i++) {
+		snprintf(reason, sizeof(reason), "reason-%zu", i);
+		metrics_set(metrics, &lost, &(struct metric_labels){ { "reason" }, { reason }, 1 },
+			    i);
+	}
+	CHECK_HAS(written(), "{reason=\"reason-0\"} 0\n", "{reason=\"reason-256\"} 256\n");
 	CHECK_EQ(metrics_overflows(metrics), 0);
 }
 
 /* A machine whose containers come and go must not end with all of them in "other". */
-TEST(an_idle_series_makes_room)
+TEST(a_full_metric_releases_idle_series)
 {
-	limit_to(2);
-	add_call("a", "x", 1, 1 * NS_PER_S);
-	add_call("b", "x", 2, 1 * NS_PER_S);
-	add_call("a", "x", 1, 200 * NS_PER_S);
-	add_call("c", "x", 4, 302 * NS_PER_S);
-	add_call("d", "x", 8, 303 * NS_PER_S);
-	CHECK_HAS(written(), "counter\ntest_calls_total{call=\"a\",comm=\"x\"} 2\n"
-			     "test_calls_total{call=\"c\",comm=\"x\"} 4\n"
-			     "test_calls_total{call=\"other\",comm=\"other\"} 8\n");
+	char *text;
+
+	fill_but(1);
+	written_at(1 * NS_PER_S);
+	add_call("a", "x", 1);
+	written_at(200 * NS_PER_S);
+	CHECK_HAS(written_at(300 * NS_PER_S), "{call=\"call-1\",comm=\"x\"} 1\n");
+	add_call("call-2", "x", 1);
+	add_call("b", "x", 2);
+	written_at(301 * NS_PER_S);
+	add_call("c", "x", 4);
+	text = written_at(302 * NS_PER_S);
+	CHECK_HAS(text, "counter\ntest_calls_total{call=\"call-2\",comm=\"x\"} 2\n"
+			"test_calls_total{call=\"a\",comm=\"x\"} 1\n"
+			"test_calls_total{call=\"c\",comm=\"x\"} 4\n"
+			"test_calls_total{call=\"other\",comm=\"other\"} 2\n");
 }
 
 /* With reports that far apart all series are as old before they come up in the next one. */
-TEST(what_grew_in_the_report_before_is_not_idle)
+TEST(a_series_that_grew_in_this_report_is_not_idle)
 {
-	limit_to(2);
-	add_call("a", "x", 1, 1 * NS_PER_S);
-	add_call("b", "x", 2, 1 * NS_PER_S);
-	add_call("c", "x", 4, 401 * NS_PER_S);
-	add_call("a", "x", 1, 401 * NS_PER_S);
-	CHECK_HAS(written(), "counter\ntest_calls_total{call=\"a\",comm=\"x\"} 2\n"
-			     "test_calls_total{call=\"b\",comm=\"x\"} 2\n"
-			     "test_calls_total{call=\"other\",comm=\"other\"} 4\n");
-	add_call("d", "x", 8, 801 * NS_PER_S);
-	CHECK_HAS(written(), "counter\ntest_calls_total{call=\"a\",comm=\"x\"} 2\n"
-			     "test_calls_total{call=\"d\",comm=\"x\"} 8\n"
-			     "test_calls_total{call=\"other\",comm=\"other\"} 4\n");
+	fill_but(0);
+	written_at(1 * NS_PER_S);
+	fill_but(0);
+	written_at(401 * NS_PER_S);
+	CHECK_EQ(count_in(written_at(402 * NS_PER_S), "} 2\n"), METRICS_MAX_SERIES);
 }

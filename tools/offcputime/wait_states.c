@@ -18,8 +18,16 @@ static const struct metric seconds_metric = {
 	.name = "tracelets_offcputime_seconds_total",
 	.help = "Time that threads were off CPU, by state.",
 	.divisor = NS_PER_S,
-	.labels = { "state", "part" },
 };
+
+static void add_part(struct metrics *metrics, const struct sample *sample, const char *part,
+		     uint64_t ns)
+{
+	const char state[] = { sample->state, 0 };
+
+	metrics_add(metrics, &seconds_metric,
+		    &(struct metric_labels){ { "state", "part" }, { state, part }, 2 }, ns);
+}
 
 /* With --blocked or --runnable, the values are that part only. */
 static void add_sample(struct run *run, const struct sample *sample)
@@ -28,15 +36,11 @@ static void add_sample(struct run *run, const struct sample *sample)
 	bool only_blocked = run_given(run, "blocked"), only_runnable = run_given(run, "runnable");
 	uint64_t runnable_ns = only_runnable ? sample->value : sample->columns[0];
 	bool is_throttled = sample->remark && !strcmp(sample->remark, wait_remarks[WAIT_THROTTLED]);
-	const char state[] = { sample->state, 0 };
-	const char *blocked[] = { state, "blocked" };
-	const char *runnable[] = { state, is_throttled ? "throttled" : "runnable" };
 
 	if (!only_runnable)
-		metrics_add(metrics, &seconds_metric, blocked, sample->value - runnable_ns,
-			    run->end_ns);
+		add_part(metrics, sample, "blocked", sample->value - runnable_ns);
 	if (!only_blocked)
-		metrics_add(metrics, &seconds_metric, runnable, runnable_ns, run->end_ns);
+		add_part(metrics, sample, is_throttled ? "throttled" : "runnable", runnable_ns);
 }
 
 void wait_metrics_add(struct run *run, const struct profile *profile)

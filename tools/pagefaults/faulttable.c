@@ -26,7 +26,6 @@ struct faulttable {
 	struct areas *areas;
 	struct ringbuf *events;
 	struct map_pair tables;
-	struct metric metric;
 };
 
 static const struct faulttable defaults = {
@@ -216,63 +215,45 @@ static void collect_row(const void *key, const void *value, void *arg)
 	memcpy(&row->sum, value, sizeof(row->sum));
 }
 
-/* Sets the labels, which depend on the columns. */
-static const struct metric *metric_of(const struct run *run)
+static void add_label(struct metric_labels *labels, const char *name, const char *value)
 {
-	const struct fault_columns *columns = columns_of(run);
-	struct metric *metric = &table_of(run)->metric;
-	size_t n = 0;
-
-	*metric = (struct metric){
-		.name = "tracelets_pagefaults_total",
-		.help = "Page faults, minor and major.",
-		.labels = { [0] = "severity" },
-	};
-	if (columns->process) {
-		metric->labels[++n] = "pid";
-		metric->labels[++n] = "comm";
-	}
-	if (columns->area) {
-		metric->labels[++n] = "kind";
-		metric->labels[++n] = "file";
-	}
-	return metric;
+	labels->names[labels->n] = name;
+	labels->values[labels->n++] = value;
 }
 
 /* Zero counts create no series; only the two without a label print zeros. */
-static void add_row_metrics(struct run *run, const struct fault_row *row,
-			    const struct metric *metric)
+static void add_row_metrics(struct run *run, const struct fault_row *row)
 {
+	static const struct metric metric = { "tracelets_pagefaults_total",
+					      "Page faults, minor and major." };
 	const struct fault_columns *columns = columns_of(run);
-	const char *values[PROMETHEUS_MAX_LABELS] = { "minor" }, *name;
+	struct metric_labels labels = { { "severity" }, { "minor" }, 1 };
 	struct metrics *metrics = exposition_metrics(run);
 	char comm[TASK_COMM_LEN + 1], pid[16];
-	size_t n = 0;
+	const char *name;
 
 	copy_comm(comm, &row->key);
 	snprintf(pid, sizeof(pid), "%u", row->key.tgid);
 	if (columns->process) {
-		values[++n] = pid;
-		values[++n] = comm;
+		add_label(&labels, "pid", pid);
+		add_label(&labels, "comm", comm);
 	}
 	if (columns->area) {
 		name = areas_name(table_of(run)->areas, &row->key.area);
-		values[++n] = area_kind_name(row->key.area.kind);
-		values[++n] = name ? name : "";
+		add_label(&labels, "kind", area_kind_name(row->key.area.kind));
+		add_label(&labels, "file", name ? name : "");
 	}
-	if (row->sum.minor || !n)
-		metrics_add(metrics, metric, values, row->sum.minor, run->end_ns);
-	values[0] = "major";
-	if (row->sum.major || !n)
-		metrics_add(metrics, metric, values, row->sum.major, run->end_ns);
+	if (row->sum.minor || labels.n == 1)
+		metrics_add(metrics, &metric, &labels, row->sum.minor);
+	labels.values[0] = "major";
+	if (row->sum.major || labels.n == 1)
+		metrics_add(metrics, &metric, &labels, row->sum.major);
 }
 
 static void write_metrics(struct run *run, const struct row_list *list)
 {
-	const struct metric *metric = metric_of(run);
-
 	for (size_t i = 0; i < list->count; i++)
-		add_row_metrics(run, &list->rows[i], metric);
+		add_row_metrics(run, &list->rows[i]);
 	exposition_write(run);
 }
 

@@ -124,7 +124,7 @@ void throttled_conclude(struct run *run, const struct hist_list *list)
 	uint64_t ns = take_throttled_ns(run);
 
 	if (run->is_metrics)
-		metrics_add(exposition_metrics(run), &metric, NULL, ns, run->end_ns);
+		metrics_add(exposition_metrics(run), &metric, NULL, ns);
 	else if (run->is_json)
 		print_json(run->out, &held, &others, ns);
 	else

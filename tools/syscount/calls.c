@@ -39,7 +39,6 @@ struct calls {
 	uint64_t n_untimed, n_unseen;
 	struct calltable *whole; /* of all reports, for the live view */
 	struct map_pair counts, times;
-	struct call_metrics metrics;
 	struct bpf_link *ends; /* program at the end of calls whose entry is traced, too */
 };
 
@@ -316,7 +315,7 @@ static int report_counts(struct run *run, struct calls *calls)
 		calls->n_unseen += calltable_of_octave(table, CALL_UNSEEN);
 	}
 	if (!err && run->is_metrics)
-		call_metrics_report(run, &calls->metrics, &calls->request.layout, table);
+		call_metrics_report(run, &calls->request.layout, table);
 	else if (!err && !run->view)
 		print_table(run, &calls->request, table);
 	else if (!err && !run->is_peek)

@@ -71,36 +71,26 @@ int call_cells_read(const struct run *run, uint64_t turn,
 
 /* ---- call metrics ---- */
 
-static size_t list_labels(const struct call_layout *layout, const char **labels)
-{
-	size_t n = 0;
+static const struct metric calls_metric = {
+	.name = "tracelets_syscount_calls_total",
+	.help = "System calls that returned.",
+};
 
-	if (layout->by_process) {
-		labels[n++] = "pid";
-		labels[n++] = "comm";
-	}
-	if (layout->by_call)
-		labels[n++] = "call";
-	if (layout->by_error)
-		labels[n++] = "error";
-	return n;
-}
+static const struct metric failures_metric = {
+	.name = "tracelets_syscount_failures_total",
+	.help = "System calls that failed, by error.",
+};
 
-static void define(struct call_metrics *metrics, const struct call_layout *layout)
+static const struct metric seconds_metric = {
+	.name = "tracelets_syscount_seconds",
+	.help = "Time that system calls took.",
+	.kind = METRIC_HISTOGRAM,
+};
+
+static void add_label(struct metric_labels *labels, const char *name, const char *value)
 {
-	metrics->calls = (struct metric){
-		.name = layout->by_error ? "tracelets_syscount_failures_total"
-					 : "tracelets_syscount_calls_total",
-		.help = layout->by_error ? "System calls that failed, by error."
-					 : "System calls that returned.",
-	};
-	metrics->seconds = (struct metric){
-		.name = "tracelets_syscount_seconds",
-		.help = "Time that system calls took.",
-		.kind = METRIC_HISTOGRAM,
-	};
-	list_labels(layout, metrics->calls.labels);
-	list_labels(layout, metrics->seconds.labels);
+	labels->names[labels->n] = name;
+	labels->values[labels->n++] = value;
 }
 
 /* Copies the name of a row's process into a buffer of TASK_COMM_LEN + 1 bytes. */
@@ -113,8 +103,7 @@ static void calltable_comm(const struct call_layout *layout, uint32_t tgid, char
 }
 
 struct adding {
-	struct run *run;
-	struct call_metrics *metrics;
+	struct metrics *metrics;
 	const struct call_layout *layout;
 };
 
@@ -123,32 +112,29 @@ static void add_row(const struct call_row *row, void *arg)
 	const struct adding *to = arg;
 	const struct call_layout *layout = to->layout;
 	char pid[16], comm[TASK_COMM_LEN + 1] = "", call[64], error[64];
-	const char *values[PROMETHEUS_MAX_LABELS];
-	size_t n = 0;
+	struct metric_labels labels = {};
 
 	if (layout->by_process) {
 		snprintf(pid, sizeof(pid), "%u", row->key->tgid);
 		calltable_comm(layout, row->key->tgid, comm);
-		values[n++] = pid;
-		values[n++] = comm;
+		add_label(&labels, "pid", pid);
+		add_label(&labels, "comm", comm);
 	}
 	if (layout->by_call)
-		values[n++] = syscall_label(call, sizeof(call), row->key->abi, row->key->number);
+		add_label(&labels, "call",
+			  syscall_label(call, sizeof(call), row->key->abi, row->key->number));
 	if (layout->by_error)
-		values[n++] = errname_label(error, sizeof(error), row->key->error);
-	metrics_add(exposition_metrics(to->run), &to->metrics->calls, values, row->calls,
-		    to->run->end_ns);
+		add_label(&labels, "error", errname_label(error, sizeof(error), row->key->error));
+	metrics_add(to->metrics, layout->by_error ? &failures_metric : &calls_metric, &labels,
+		    row->calls);
 	if (row->hist)
-		metrics_add_hist(exposition_metrics(to->run), &to->metrics->seconds, values,
-				 row->hist, to->run->end_ns);
+		metrics_add_hist(to->metrics, &seconds_metric, &labels, row->hist);
 }
 
-void call_metrics_report(struct run *run, struct call_metrics *metrics,
-			 const struct call_layout *layout, struct calltable *table)
+void call_metrics_report(struct run *run, const struct call_layout *layout, struct calltable *table)
 {
-	struct adding to = { run, metrics, layout };
+	struct adding to = { exposition_metrics(run), layout };
 
-	define(metrics, layout);
 	calltable_visit(table, add_row, &to);
 	exposition_write(run);
 }

@@ -103,13 +103,8 @@ const struct hist_unit *call_layout_unit(const struct call_layout *layout);
 
 /* ---- counted calls as metrics: --format prometheus ---- */
 
-/* Metrics of a layout, initialized once: their labels are those of its rows. */
-struct call_metrics {
-	struct metric calls, seconds;
-};
-
 /* Adds the table's calls to the run's metrics, and writes them all. */
-void call_metrics_report(struct run *run, struct call_metrics *metrics,
-			 const struct call_layout *layout, struct calltable *table);
+void call_metrics_report(struct run *run, const struct call_layout *layout,
+			 struct calltable *table);
 
 #endif
