@@ -229,6 +229,13 @@ static int open_mapped(pid_t pid, const struct mapping *m, const struct timespec
 	return fd;
 }
 
+static void close_file(struct alloc_file *file)
+{
+	if (file->fd >= 0)
+		close(file->fd);
+	file->fd = -1;
+}
+
 static void forget_file(struct allocators *a, size_t file)
 {
 	size_t n = 0, first_new = a->n_functions - a->n_new;
@@ -245,8 +252,7 @@ static void forget_file(struct allocators *a, size_t file)
 		a->functions[n++] = *f;
 	}
 	a->n_functions = n;
-	if (a->files[file].fd >= 0)
-		close(a->files[file].fd);
+	close_file(&a->files[file]);
 	free(a->files[file].path);
 	a->n_files--;
 	memmove(&a->files[file], &a->files[file + 1], (a->n_files - file) * sizeof(*a->files));
@@ -395,20 +401,15 @@ bool allocators_release(struct allocators *a, void (*leave)(struct alloc_file *f
 
 void allocators_close(struct allocators *a)
 {
-	for (size_t i = 0; i < a->n_files; i++) {
-		if (a->files[i].fd >= 0)
-			close(a->files[i].fd);
-		a->files[i].fd = -1;
-	}
+	for (size_t i = 0; i < a->n_files; i++)
+		if (!a->files[i].stays_open)
+			close_file(&a->files[i]);
 }
 
 void allocators_free(struct allocators *a)
 {
-	allocators_close(a);
-	for (size_t i = 0; i < a->n_files; i++)
-		free(a->files[i].path);
-	for (size_t i = 0; i < a->n_functions; i++)
-		free(a->functions[i].name);
+	while (a->n_files)
+		forget_file(a, a->n_files - 1);
 	free(a->files);
 	free(a->functions);
 	memset(a, 0, sizeof(*a));

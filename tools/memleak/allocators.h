@@ -34,6 +34,7 @@ struct alloc_file {
 	int fd;	    /* readable; -1: nothing of interest in it, or closed */
 	/* the user's probes: these keep the inode from being reused */
 	struct file_probes *probes;
+	bool stays_open;	    /* set by the user: its functions are probed again */
 	bool is_asked_for;	    /* requested by path: it may be mapped later */
 	bool is_mapped, was_mapped; /* see allocators_release() */
 };
@@ -86,7 +87,7 @@ void allocators_mark(struct allocators *a, pid_t pid);
 bool allocators_release(struct allocators *a, void (*leave)(struct alloc_file *file, void *arg),
 			void *arg);
 
-/* Closes the files that are open, once their functions are probed. */
+/* Closes the files that need not stay open, once their functions are probed. */
 void allocators_close(struct allocators *a);
 
 void allocators_free(struct allocators *a);

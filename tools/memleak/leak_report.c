@@ -69,10 +69,11 @@ static const struct leak_options *options_of(const struct leak_report *report)
 /* Reads its current name, or its last one if it has exited. */
 static void read_comm(const struct leak_report *report, pid_t tgid, struct owner *owner)
 {
-	const char *known = tgid ? leak_probes_comm(report->probes, tgid) : "kernel";
+	const struct probed_process *process = leak_probes_find(report->probes, tgid);
+	const char *known = process && *process->comm ? process->comm : "?";
 
 	if (!tgid || process_comm(tgid, owner->comm, sizeof(owner->comm)))
-		snprintf(owner->comm, sizeof(owner->comm), "%s", known ? known : "?");
+		snprintf(owner->comm, sizeof(owner->comm), "%s", tgid ? known : "kernel");
 }
 
 /* Returns true if its pid now belongs to an untraced process. */
@@ -234,6 +235,7 @@ static void hand_on(struct leak_report *report, const struct block_sum *sum, map
 	bool has_ages = !options_of(report)->combined_only;
 	struct stacks_value value = { .columns = { 0, has_ages ? sum->youngest_ms : COLUMN_ABSENT,
 						   has_ages ? sum->oldest_ms : COLUMN_ABSENT } };
+	const struct probed_process *process = leak_probes_find(report->probes, sum->tgid);
 	struct stack_key key = { .tgid = (uint32_t)sum->tgid };
 
 	if (sum->tgid)
@@ -241,8 +243,8 @@ static void hand_on(struct leak_report *report, const struct block_sum *sum, map
 	else
 		key.kernel_id = sum->stack_id;
 	value.value = shown_bytes(report, sum, &value.columns[0]);
-	if (sum->tgid)
-		key.cgroup_id = leak_probes_cgroup(report->probes, sum->tgid);
+	if (process)
+		key.cgroup_id = process->cgroup_id;
 	memcpy(key.comm, find_owner(report, sum->tgid)->comm, TASK_COMM_LEN);
 	visit(&key, &value, arg);
 }

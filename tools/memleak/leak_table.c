@@ -31,12 +31,10 @@
 
 #define DEFAULT_INTERVAL_NS (5 * NS_PER_S)
 #define TICK_NS		    (NS_PER_S / 4)
-#define FILES_TICKS	    20 /* until files are looked at again */
-#define TABLE_MEMORY_SHARE  8  /* the table of blocks may take 1/N of the machine's memory */
+#define TABLE_MEMORY_SHARE  8 /* the table of blocks may take 1/N of the machine's memory */
 
 struct leak_table {
-	bool user_mode;		      /* a process is traced, not the kernel */
-	struct leak_windows *windows; /* --duty-cycle */
+	bool user_mode; /* a process is traced, not the kernel */
 	struct leak_probes *probes;
 	struct leak_rate *rate;
 	struct leak_report *report;
@@ -44,8 +42,7 @@ struct leak_table {
 	unsigned int n_left_out;      /* processes that the command started */
 	unsigned int n_late;	      /* times that a running process had new functions to probe */
 	bool has_missed;	      /* allocators that were loaded later */
-	int timer_fd;		      /* timer for the release of files; -1: none */
-	uint32_t n_ticks;
+	int timer_fd;		      /* timer of the probes; -1: none */
 };
 
 static const struct leak_table defaults = { .timer_fd = -1 };
@@ -238,11 +235,9 @@ static int choose_user_programs(const struct run *run)
 
 	program_leave_out(run, "task_state_new"); /* states are made by calls, not by birth */
 	program_leave_out(run, "task_state_iter");
-	if (options_of(run)->duty_percent)
-		table->windows = leak_windows_new(run, options_of(run)->duty_percent);
 	if (table->user_mode) {
-		table->probes = leak_probes_new(&programs, &request, for_all,
-						!for_all && lacks_main_thread(run), table->windows);
+		table->probes = leak_probes_new(run, &programs, &request, for_all,
+						!for_all && lacks_main_thread(run));
 		return table->probes ? 0 : -ENOTSUP;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(user_programs); i++)
@@ -331,7 +326,7 @@ static void on_forked(pid_t parent, pid_t child, void *arg)
 {
 	struct leak_table *table = table_of(arg);
 
-	if (!leak_probes_has(table->probes, parent))
+	if (!leak_probes_find(table->probes, parent))
 		return;
 	if (run_given(arg, "follow"))
 		search_again(arg, child);
@@ -341,7 +336,7 @@ static void on_forked(pid_t parent, pid_t child, void *arg)
 
 static void on_changed(pid_t pid, void *arg)
 {
-	if (leak_probes_has(table_of(arg)->probes, pid))
+	if (leak_probes_find(table_of(arg)->probes, pid))
 		search_again(arg, pid);
 }
 
@@ -358,22 +353,10 @@ static void search_all(void *arg)
 
 static enum loop_verdict on_timer(int fd, void *arg)
 {
-	struct leak_table *table = table_of(arg);
 	uint64_t n_ticks;
-	pid_t lost;
 
-	if (read(fd, &n_ticks, sizeof(n_ticks)) < 0)
-		return LOOP_GO;
-	if (++table->n_ticks % FILES_TICKS == 0)
-		leak_probes_release_files(table->probes);
-	leak_probes_close_some(table->probes);
-	lost = leak_probes_lost(table->probes);
-	if (!lost)
-		return LOOP_GO;
-	msg_warn("process %d: detached: the thread that its probes were bound to has exited "
-		 "(blocks freed at the very end are still shown)",
-		 lost);
-	return LOOP_STOP;
+	return read(fd, &n_ticks, sizeof(n_ticks)) < 0 ? LOOP_GO
+						       : leak_probes_tick(table_of(arg)->probes);
 }
 
 static int subscribe(struct run *run)
@@ -407,7 +390,7 @@ static int probe_process(struct run *run, pid_t pid)
 	}
 	if (err && (!is_one_of_many || (err != -ENOENT && err != -ESRCH)))
 		return msg_errno(err, "process %d: probing its allocator failed", pid);
-	if (is_one_of_many && !leak_probes_found(probes, pid))
+	if (is_one_of_many && !leak_probes_find(probes, pid)->found->n_functions)
 		msg_warn("process %d: no allocation function found in its files", pid);
 	return 0;
 }
@@ -447,9 +430,9 @@ int leak_table_start(struct run *run)
 	if (err)
 		return err;
 	table->rate = leak_rate_new(run, options_of(run)->max_rate);
-	if (table->rate && table->windows)
-		return leak_windows_begin(table->windows);
-	return table->rate ? 0 : -EIO;
+	if (!table->rate)
+		return -EIO;
+	return table->probes ? leak_probes_begin(table->probes) : 0;
 }
 
 static void begin_command(struct run *run)
@@ -514,8 +497,8 @@ int leak_table_report(struct run *run)
 	if (!run->is_last)
 		return err;
 	leak_rate_print(table_of(run)->rate);
-	if (table_of(run)->windows)
-		leak_windows_print(table_of(run)->windows);
+	if (table_of(run)->probes)
+		leak_probes_print(table_of(run)->probes);
 	report_left_out(run);
 	return err;
 }
@@ -530,7 +513,6 @@ static void finish_table(struct run *run)
 	leak_report_free(table->report);
 	leak_rate_free(table->rate);
 	leak_probes_free(table->probes);
-	leak_windows_free(table->windows);
 }
 
 const struct module leak_table_module = {
