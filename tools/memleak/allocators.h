@@ -53,8 +53,7 @@ struct allocators {
 	size_t n_files, files_cap;
 	struct alloc_function *functions; /* functions of one file are consecutive */
 	size_t n_functions, functions_cap;
-	size_t n_new;	  /* number of functions added by the latest scan */
-	size_t n_skipped; /* indirect functions, left out */
+	size_t n_new; /* number of functions added by the latest scan */
 };
 
 struct allocators_request {
