@@ -16,7 +16,6 @@
 #include "base/mem.h"
 #include "base/msg.h"
 #include "memleak/blocks.h"
-#include "memleak/growth.h"
 #include "memleak/leak_options.h"
 #include "memleak/leak_report.h"
 #include "memleak/ranges.h"
