@@ -153,7 +153,7 @@ static __noinline void wait_end_late(struct task_struct *task, struct task_state
  */
 static __always_inline void wait_forget(struct task_struct *task)
 {
-	struct task_state *state = filter_can_be_left() ? task_state_find(task) : NULL;
+	struct task_state *state = filter_has(FILTER_CHANGES) ? task_state_find(task) : NULL;
 
 	if (state)
 		state->queued_ns = 0;

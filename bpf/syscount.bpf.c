@@ -470,7 +470,7 @@ static __always_inline bool end_tracked(struct call *call, struct exit_args *arg
 /* The task's name or cgroup has changed since the call began. */
 static __always_inline int forget_call(struct task_struct *task)
 {
-	struct task_state *state = filter.is_off && !settings.ppid ? NULL : task_state_find(task);
+	struct task_state *state = filter.tests || settings.ppid ? task_state_find(task) : NULL;
 
 	if (state)
 		*state = task_state_fresh;

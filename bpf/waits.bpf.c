@@ -47,7 +47,7 @@ int BPF_PROG(waits_rename, struct task_struct *task)
 	now_ns = bpf_ktime_get_ns();
 	if (filter_task(task))
 		run_cut(task, state, now_ns);
-	if (!filter.by_comm || !task_is_on_cpu(task))
+	if (!filter_has(FILTER_COMM) || !task_is_on_cpu(task))
 		return 0;
 	state->switches = task_switches(task);
 	state->on_ns = now_ns;

@@ -59,8 +59,6 @@ static const struct opt opts[] = {
 	  "run COMMAND and trace it until it ends" },
 	{ 'C', "combined-only", NULL, OPT_FLAG(struct leak_options, combined_only),
 	  "print totals only, for blocks of any age" },
-	{ 'F', "wa-missing-free", NULL, OPT_FLAG(struct leak_options, missing_free),
-	  "accepted for compatibility with BCC; always on" },
 	{ 's', "sample-rate", "N", OPT_UINT(struct leak_options, sample, 1, 1 << 20),
 	  "trace one address in N, and its frees" },
 	{ 0, "duty-cycle", "PERCENT", OPT_UINT(struct leak_options, duty_percent, 1, 50),

@@ -56,9 +56,7 @@ static unsigned int threads(const struct run *run)
 {
 	const struct options *options = run->options;
 
-	return options->user_threads	 ? THREADS_USER
-	       : options->kernel_threads ? THREADS_KERNEL
-					 : THREADS_ALL;
+	return options->user_threads ? FILTER_USER : options->kernel_threads ? FILTER_KERNEL : 0;
 }
 
 /*

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/msg.h"
-#include "base/parse.h"
 #include "modules/exposition.h"
 #include "modules/target.h"
 #include "modules/taskstate.h"
@@ -18,21 +17,14 @@
 
 #include "syscount.skel.h"
 
-/* -T: rows of a table, or the live view. */
-struct top {
-	uint32_t rows;
-	bool is_live;
-};
-
 struct options {
-	bool by_process, by_both, list, in_flight, timed, in_ms, histograms;
-	uint32_t entries;
-	struct top top;
+	bool by_process, by_both, list, in_flight, timed, in_ms, histograms, is_live;
+	uint32_t rows, entries;
 	struct call_settings filter;
 };
 
 static const struct options defaults = {
-	.top.rows = 10,
+	.rows = 10,
 	.entries = 16384,
 	.filter = { .numbers = { SYSCALL_NONE, SYSCALL_NONE } },
 };
@@ -48,18 +40,6 @@ static int parse_call(const char *what, const char *text, void *dest)
 	return 0;
 }
 
-/* Without a number, --top is the live view, as in other tools. */
-static int parse_top(const char *what, const char *text, void *dest)
-{
-	struct top *top = dest;
-	uint64_t rows = top->rows;
-	int err = text ? parse_uint(what, text, 1, UINT32_MAX, &rows) : 0;
-
-	top->is_live |= !text;
-	top->rows = (uint32_t)rows;
-	return err;
-}
-
 static int parse_error(const char *what, const char *text, void *dest)
 {
 	return errname_parse(what, text, dest);
@@ -68,8 +48,10 @@ static int parse_error(const char *what, const char *text, void *dest)
 static const struct opt opts[] = {
 	{ 'c', "ppid", "PID", OPT_PARSED(struct options, filter.ppid, target_parse_pid),
 	  "trace only children of this process" },
-	{ 'T', "top", "[N]", OPT_PARSED(struct options, top, parse_top),
-	  "print N rows (default 10; JSON: all); --top alone: live view" },
+	{ 'T', "rows", "N", OPT_UINT(struct options, rows, 1, UINT32_MAX),
+	  "print N rows (default 10; JSON: all)" },
+	{ 0, "top", NULL, OPT_FLAG(struct options, is_live), "show a live table on the terminal",
+	  "in-flight" },
 	{ 'x', "failures", NULL, OPT_FLAG(struct options, filter.only_failed),
 	  "count only failed calls, by errno" },
 	{ 'e', "errno", "ERRNO", OPT_PARSED(struct options, filter.error, parse_error),
@@ -93,12 +75,12 @@ static const struct opt opts[] = {
 	{},
 };
 
-/* Consumers of JSON sort and cut it themselves: all rows are printed unless --top is given. */
+/* Consumers of JSON sort and cut it themselves: all rows are printed unless -T is given. */
 static uint32_t requested_rows(const struct run *run)
 {
 	const struct options *options = run->options;
 
-	return run->is_json && !run_given(run, "top") ? UINT32_MAX : options->top.rows;
+	return run->is_json && !run_given(run, "rows") ? UINT32_MAX : options->rows;
 }
 
 static struct call_request request(const struct run *run)
@@ -125,7 +107,8 @@ static const struct calls_spec calls = { .request = request };
 
 static int check(struct run *run)
 {
-	static const char *const about_text[] = { "in-flight", "top", "milliseconds", NULL };
+	static const char *const about_text[] = { "in-flight", "rows", "top", "milliseconds",
+						  NULL };
 	static const char *const about_times[] = { "milliseconds", NULL };
 	const struct options *options = run->options;
 	bool has_times = request(run).layout.timed || options->in_flight;
@@ -134,13 +117,11 @@ static int check(struct run *run)
 		syscall_print_list(stdout);
 		exit(fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS);
 	}
-	if (options->top.is_live && options->in_flight)
-		return msg_error("--in-flight and --top without a number exclude each other");
 	if (run_refuse_in_metrics(run, about_text))
 		return -EINVAL;
 	if (!has_times && run_refuse(run, about_times, "without -L, --histogram or --in-flight"))
 		return -EINVAL;
-	return options->top.is_live ? topview_check(run) : 0;
+	return options->is_live ? topview_check(run) : 0;
 }
 
 DEFINE_SKELETON(syscount);

@@ -7,25 +7,29 @@
 
 #define TASK_COMM_LEN 16
 
-enum filter_threads {
-	THREADS_ALL,
-	THREADS_USER,
-	THREADS_KERNEL,
+/* The tests that a task must pass. */
+enum filter_test {
+	FILTER_TGID = 1 << 0,	/* its process is filter_settings.tgid */
+	FILTER_TGIDS = 1 << 1,	/* its process is in the map filter_tgids */
+	FILTER_TID = 1 << 2,	/* it is filter_settings.tid */
+	FILTER_TIDS = 1 << 3,	/* it is in the map filter_tids */
+	FILTER_USER = 1 << 4,	/* it is not a kernel thread */
+	FILTER_KERNEL = 1 << 5, /* it is a kernel thread */
+	FILTER_COMM = 1 << 6,	/* its name is filter_settings.comm */
+	FILTER_CGROUP = 1 << 7, /* its cgroup is filter_cgroup_id, or below that */
+
+	/* what all threads of a process have in common */
+	FILTER_OF_PROCESS = FILTER_TGID | FILTER_TGIDS,
+	/* what may change in a task's life */
+	FILTER_CHANGES = FILTER_COMM | FILTER_CGROUP,
 };
 
 struct filter_settings {
+	__u32 tests;	  /* enum filter_test; 0: everything is traced */
 	__u32 self_tgid;  /* the tracer, which never traces itself */
-	bool is_off;	  /* the settings below are unused */
 	__u32 pidns_inum; /* the caller's pid namespace; 0: the initial one */
-	__u32 tgid;	  /* the only process wanted; 0: any */
-	__u32 tid;	  /* the only thread wanted; 0: any */
-	__u32 threads;	  /* enum filter_threads */
-	bool by_tgids;	  /* processes in the map filter_tgids */
-	bool by_tids;	  /* threads in the map filter_tids */
-	bool follow;	  /* children of those processes join them */
-	bool by_comm;
-	bool by_cgroup;	 /* filter_cgroup_id, with all its descendants */
-	bool by_cgroups; /* cgroup ids in the map filter_cgroups */
+	__u32 tgid, tid;
+	bool follow; /* children of processes in the map filter_tgids join them */
 	char comm[TASK_COMM_LEN];
 };
 

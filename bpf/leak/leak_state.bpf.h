@@ -128,9 +128,9 @@ __noinline int current_is_wanted(void)
 /* In most runs the process alone decides. */
 static __always_inline bool is_wanted(__u32 tgid)
 {
-	if (tgid == filter.self_tgid || (filter.tgid && tgid != filter.tgid))
+	if (tgid == filter.self_tgid || !filter_tgid(tgid))
 		return false;
-	return filter.is_off || filter_is_tgid() || current_is_wanted();
+	return !filter_has(~FILTER_OF_PROCESS) || current_is_wanted();
 }
 
 __noinline int send_event(__u64 addr, __u64 size, __u32 kind, __u32 in_kernel)

@@ -30,7 +30,6 @@ __u64 filter_cgroup_id SEC(".data.filter") = 0;
 FILTER_SET(filter_tgids, __u32, __u8);
 FILTER_SET(filter_pids, __u32, __u32); /* ids in the initial pid namespace, and in the caller's */
 FILTER_SET(filter_tids, __u32, __u8);
-FILTER_SET(filter_cgroups, __u64, __u64);
 
 /* Returns the id that a pid has in the caller's pid namespace; 0 if it isn't visible there. */
 static __always_inline __u32 pid_in_namespace(struct pid *pid)
@@ -118,19 +117,18 @@ static __always_inline __u64 task_cgroup(struct task_struct *task)
 	return BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
 }
 
-static __always_inline bool filter_cgroups_have(struct task_struct *task)
+/* True if one of these tests is on: enum filter_test. */
+static __always_inline bool filter_has(__u32 tests)
 {
-	__u64 id = task_cgroup(task);
-
-	return bpf_map_lookup_elem(&filter_cgroups, &id);
+	return filter.tests & tests;
 }
 
 /* True if threads of that process may be traced. */
 static __always_inline bool filter_tgid(__u32 tgid)
 {
-	if (filter.tgid && tgid != filter.tgid)
+	if (filter_has(FILTER_TGID) && tgid != filter.tgid)
 		return false;
-	return !filter.by_tgids || bpf_map_lookup_elem(&filter_tgids, &tgid);
+	return !filter_has(FILTER_TGIDS) || bpf_map_lookup_elem(&filter_tgids, &tgid);
 }
 
 static __always_inline bool filter_ids(struct task_struct *task, __u32 tgid)
@@ -139,12 +137,12 @@ static __always_inline bool filter_ids(struct task_struct *task, __u32 tgid)
 
 	if (!filter_tgid(tgid))
 		return false;
-	if (!filter.tid && !filter.by_tids)
+	if (!filter_has(FILTER_TID | FILTER_TIDS))
 		return true;
 	tid = task_tid(task);
-	if (filter.tid && tid != filter.tid)
+	if (filter_has(FILTER_TID) && tid != filter.tid)
 		return false;
-	return !filter.by_tids || bpf_map_lookup_elem(&filter_tids, &tid);
+	return !filter_has(FILTER_TIDS) || bpf_map_lookup_elem(&filter_tids, &tid);
 }
 
 /* True if the task is to be traced. */
@@ -154,30 +152,16 @@ static __always_inline bool filter_task(struct task_struct *task)
 
 	if (tgid == filter.self_tgid)
 		return false;
-	if (filter.is_off) /* skips reading the settings below */
+	if (!filter.tests) /* skips the tests below */
 		return true;
 	if (!filter_ids(task, tgid))
 		return false;
-	if (filter.threads && task_is_kthread(task) != (filter.threads == THREADS_KERNEL))
+	if (filter_has(FILTER_USER | FILTER_KERNEL) &&
+	    task_is_kthread(task) != filter_has(FILTER_KERNEL))
 		return false;
-	if (filter.by_comm && !filter_comm(task))
+	if (filter_has(FILTER_COMM) && !filter_comm(task))
 		return false;
-	if (filter.by_cgroup && !filter_cgroup(task))
-		return false;
-	return !filter.by_cgroups || filter_cgroups_have(task);
-}
-
-/* True if a traced task may leave the filter: its name or cgroup may change. */
-static __always_inline bool filter_can_be_left(void)
-{
-	return filter.by_comm || filter.by_cgroup || filter.by_cgroups;
-}
-
-/* True if the filter is a single process, with all its threads. */
-static __always_inline bool filter_is_tgid(void)
-{
-	return filter.tgid && !filter.by_tgids && !filter.tid && !filter.by_tids &&
-	       !filter.threads && !filter_can_be_left();
+	return !filter_has(FILTER_CGROUP) || filter_cgroup(task);
 }
 
 /* --follow: a child of a traced process is traced. Loaded only with that option. */

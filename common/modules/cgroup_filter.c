@@ -175,8 +175,6 @@ static int find_path(struct cgroup_filter *filter)
 
 int cgroup_filter_find(struct cgroup_filter *filter)
 {
-	if (filter->path && filter->unit)
-		return msg_error("--cgroup and --unit exclude each other");
 	if (filter->path)
 		return find_path(filter);
 	if (filter->container)

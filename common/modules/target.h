@@ -12,10 +12,7 @@
 extern const struct module target_module;
 
 struct target_spec {
-	/*
-	 * Returns which threads are traced (enum filter_threads): all, only user or only kernel
-	 * threads. NULL: the tool has no such options.
-	 */
+	/* Returns FILTER_USER or FILTER_KERNEL, 0: all threads. NULL: no such options. */
 	unsigned int (*threads)(const struct run *run);
 
 	bool follows_if_asked; /* a command's children are traced with --follow only */

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Command lines as tables, on getopt_long(3); see opts.h. */
-#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -41,11 +40,6 @@ static void list_uses(struct opt_set *set)
 		add_section(set, &set->sections[i]);
 }
 
-static bool has_optional_arg(const struct opt *opt)
-{
-	return opt->arg && *opt->arg == '[';
-}
-
 static void fill_getopt(const struct opt_set *set, struct option *longs, char *letters)
 {
 	*letters++ = ':';
@@ -54,9 +48,7 @@ static void fill_getopt(const struct opt_set *set, struct option *longs, char *l
 		char letter = letter_of(set, opt);
 
 		longs[i].name = opt->name;
-		longs[i].has_arg = !opt->arg		   ? no_argument
-				   : has_optional_arg(opt) ? optional_argument
-							   : required_argument;
+		longs[i].has_arg = opt->arg ? required_argument : no_argument;
 		longs[i].val = FIRST_LONG_ID + (int)i;
 		if (!letter)
 			continue;
@@ -211,13 +203,6 @@ static int report_refused(const struct opt_set *set, int value, const char *word
 		       : msg_error("unknown option '%s' (see --help)", word);
 }
 
-/* Returns true if the next word is a number, the optional argument of a long name. */
-static bool takes_next_word(const struct opt *opt, int argc, char **argv)
-{
-	return !optarg && has_optional_arg(opt) && optind < argc &&
-	       isdigit((unsigned char)*argv[optind]);
-}
-
 int opts_parse(struct opt_set *set, int argc, char **argv)
 {
 	struct option longs[OPT_MAX + 1] = {};
@@ -235,8 +220,6 @@ int opts_parse(struct opt_set *set, int argc, char **argv)
 			return report_refused(set, value, argv[optind - 1]);
 		use->is_given = true;
 		use->by_letter = value < FIRST_LONG_ID;
-		if (takes_next_word(use->opt, argc, argv))
-			optarg = argv[optind++];
 		if (store(use, optarg))
 			return -EINVAL;
 	}

@@ -35,7 +35,7 @@ typedef int opt_parse_fn(const char *what, const char *text, void *dest);
 struct opt {
 	char letter;	  /* 0: none */
 	const char *name; /* long name; NULL ends a table */
-	const char *arg; /* name of its argument in --help; NULL: takes none; see below for "[N]" */
+	const char *arg;  /* name of its argument in --help; NULL: takes none */
 	enum opt_type type;
 	size_t offset;	   /* offset of the member in the section's struct */
 	uint64_t min, max; /* range of a UINT; min is a DURATION's unit in ns */
@@ -43,11 +43,6 @@ struct opt {
 	const char *help;
 	const char *excludes; /* long name of an option that can't be given with this one */
 };
-
-/*
- * After a long name, an argument in brackets is optional: the next word is taken for it only if it
- * begins with a digit; else parse() gets NULL. A letter always needs its argument.
- */
 
 /* The member must have the named type; the compiler warns about others. */
 #define OPT_OFFSET(ctype, type, member) \

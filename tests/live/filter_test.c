@@ -346,33 +346,6 @@ TEST(all_of_what_a_followed_commands_child_waits_is_counted)
 	CHECK(folded_sum(tool->out, "kid", "kid_main;kid_nap") >= 3 * 13 * 1000);
 }
 
-/* ---- pinned maps ---- */
-
-TEST_UNLESS(cgroups_lack, cgroups_in_a_pinned_map_are_traced)
-{
-	const char *cgroup = cgroup_make("map"), *path = "/sys/fs/bpf/tracelets-live";
-	struct proc *wanted, *other;
-	uint64_t id = 0, one = 1;
-	struct trio trio;
-	int fd;
-
-	id = file_inode(cgroup);
-	fd = bpf_map_create(BPF_MAP_TYPE_HASH, "cgroups", 8, 8, 128, NULL);
-	CHECK(fd >= 0 && !bpf_map_update_elem(fd, &id, &one, BPF_ANY));
-	unlink(path);
-	if (bpf_obj_pin(fd, path) &&
-	    (mount("bpf", "/sys/fs/bpf", "bpf", 0, NULL) || bpf_obj_pin(fd, path)))
-		SKIP("no map can be pinned below /sys/fs/bpf");
-	close(fd);
-	wanted = start_kid("wanted");
-	other = start_kid("other");
-	CHECK(cgroup_add(cgroup, wanted->pid));
-	trio = TRACE_TWO(wanted, other, "--cgroupmap", path);
-	unlink(path);
-	CHECK_STR(seen_by(&trio, "wanted"), "rop");
-	CHECK_STR(seen_by(&trio, "other"), "");
-}
-
 /* ---- in a pid namespace ---- */
 
 /* The first processes of the namespace get the pids 2 and 3; the tool is its pid 1. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What is said to keep growing, and what isn't. */
-#include "memleak/growth.h"
+#include "memleak/blocks.h"
 #include "unit.h"
 
 /*

@@ -33,14 +33,6 @@ static int parse_twice(const char *what, const char *word, void *dest)
 	return err;
 }
 
-static int parse_rows(const char *what, const char *word, void *dest)
-{
-	if (word)
-		return parse_uint(what, word, 1, 99, dest);
-	*(uint64_t *)dest = 1000;
-	return 0;
-}
-
 static const struct opt tool_opts[] = {
 	{ 'f', "flag", NULL, OPT_FLAG(struct tool_values, flag), "a flag", "other" },
 	{ 'o', "other", NULL, OPT_FLAG(struct tool_values, other_flag), "another flag" },
@@ -59,8 +51,6 @@ static const struct opt shared_opts[] = {
 	{ 'w', "wordy", NULL, OPT_FLAG(struct shared_values, wordy),
 	  "words that end in the last column there is, really one more goes below and so does "
 	  "a_word_that_is_longer_than_all_of_a_line_could_ever_hold" },
-	{ 'r', "rows", "[N]", OPT_PARSED(struct shared_values, parsed, parse_rows),
-	  "a number or none" },
 	{ 0, "a-name-as-long-as-the-column", "N",
 	  OPT_PARSED(struct shared_values, parsed, parse_twice), "a long one" },
 	{},
@@ -162,12 +152,6 @@ static const struct {
 	{ "--nu 3", " 3 0 0 0 0 -:" }, /* getopt_long(3) lets names be cut short */
 	{ "-f -L", "fL 0 0 0 0 0 -:" },
 	/* an argument in brackets may be left out */
-	{ "--rows", " 0 0 0 0 1000 -:" },
-	{ "--rows 7", " 0 0 0 0 7 -:" },
-	{ "--rows=8", " 0 0 0 0 8 -:" },
-	{ "--rows -f", "f 0 0 0 0 1000 -:" },
-	{ "--rows word", " 0 0 0 0 1000 -: word" },
-	{ "-r 9 -f", "f 0 0 0 0 9 -:" },
 	/* operands may stand between options */
 	{ "10 --flag 5 -n 3", "f 3 0 0 0 0 -: 10 5" },
 	{ "-o -- --flag", "o 0 0 0 0 0 -: --flag" },
@@ -222,7 +206,7 @@ static const struct {
 	{ "-oz", "unknown option '-z'" },
 	{ "--number", "'--number' needs an argument" },
 	{ "-n", "'-n' needs an argument" },
-	{ "-r", "'-r' needs an argument" },
+	{ "-d", "'-d' needs an argument" },
 	{ "--flag=1", "'--flag=1' takes no argument" },
 	/* values that do not fit the type */
 	{ "--number 1", "--number" },
@@ -233,7 +217,6 @@ static const struct {
 	{ "--time 3x", "--time" },
 	{ "--size 3x", "--size" },
 	{ "--twice abc", "--twice" },
-	{ "--rows 0", "--rows" },
 	{ "--flag --other", "--flag and --other exclude each other" },
 	{ "-of", "--flag and --other exclude each other" },
 	{ "--t 3", "--t" }, /* fits two options */

@@ -154,7 +154,7 @@ pprof | syscount | --format pprof
 --errno | syscount | -e 0
 5000 | syscount | -e 5000
 '2x' | syscount | -e 2x
---top | syscount | -T 0
+--rows | syscount | -T 0
 '-1' | syscount | -T -1
 --entries | syscount | --entries 1
 
@@ -176,7 +176,7 @@ what_has_no_effect_on_metrics_is_refused:
 --no-idle | offcputime | --format prometheus --no-idle
 --waker | offcputime | --format prometheus --waker
 --in-flight | syscount | --format prometheus --in-flight
---top | syscount | --format prometheus -T 3
+--rows | syscount | --format prometheus -T 3
 --milliseconds | syscount | --format prometheus -Lm
 --timestamp | runqlat | --format prometheus -T
 --timestamp | pagefaults | --format prometheus -T

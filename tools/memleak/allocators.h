@@ -34,6 +34,7 @@ struct alloc_file {
 	int fd;	    /* readable; -1: nothing of interest in it, or closed */
 	/* the user's probes: these keep the inode from being reused */
 	struct file_probes *probes;
+	bool stays_open;	    /* set by the user: its functions are probed again */
 	bool is_asked_for;	    /* requested by path: it may be mapped later */
 	bool is_mapped, was_mapped; /* see allocators_release() */
 };
@@ -52,8 +53,7 @@ struct allocators {
 	size_t n_files, files_cap;
 	struct alloc_function *functions; /* functions of one file are consecutive */
 	size_t n_functions, functions_cap;
-	size_t n_new;	  /* number of functions added by the latest scan */
-	size_t n_skipped; /* indirect functions, left out */
+	size_t n_new; /* number of functions added by the latest scan */
 };
 
 struct allocators_request {
@@ -86,7 +86,7 @@ void allocators_mark(struct allocators *a, pid_t pid);
 bool allocators_release(struct allocators *a, void (*leave)(struct alloc_file *file, void *arg),
 			void *arg);
 
-/* Closes the files that are open, once their functions are probed. */
+/* Closes the files that need not stay open, once their functions are probed. */
 void allocators_close(struct allocators *a);
 
 void allocators_free(struct allocators *a);

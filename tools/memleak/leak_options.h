@@ -18,8 +18,7 @@ struct leak_options {
 	uint32_t sample, top, n_blocks, max_rate;
 	uint32_t duty_percent; /* of the time, what allocates is probed; 0: always */
 	const char *object, *prefix;
-	char **command;	   /* -c, in words; NULL: not given */
-	bool missing_free; /* -F: always so */
+	char **command; /* -c, in words; NULL: not given */
 };
 
 #endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Probes on allocators, process by process; see leak_probes.h. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,11 +8,9 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "abi/filter.h"
 #include "base/clock.h"
 #include "base/idmap.h"
 #include "base/limits.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "base/msg.h"
 #include "memleak/leak_options.h"
@@ -22,178 +19,156 @@
 #include "process/procstate.h"
 #include "run/bpfmap.h"
 
-/* ---- leak windows ---- */
+#define WINDOW_NS   (50 * NS_PER_MS) /* attaching takes 1 % of it */
+#define FILES_TICKS 20		     /* period of the search for files that nobody maps */
+#define CLOSE_NS    (50 * NS_PER_MS) /* the links that are closed in a tick may take so long */
 
-#define WINDOW_NS (50 * NS_PER_MS) /* attaching takes 1 % of it */
+/* Probes in a file. */
+struct file_probes {
+	struct uprobes *links; /* all the time; NULL: none */
 
-/* Probe points of one process, or of all. */
-struct window_part {
+	/* in windows */
 	pid_t pid;
 	struct uprobe_point *points;
-	size_t n;
-	struct uprobes *links; /* NULL: not attached */
+	size_t n_points;
+	struct uprobes *window_links; /* NULL: not attached */
 };
 
-struct leak_windows {
-	const struct run *run;
-	struct uprobes_programs programs;
-	uint64_t gap_ns;  /* between two, on average */
+/*
+ * Windows of time in which functions that allocate are probed. Between them they cost nothing; what
+ * gives memory back is probed all the time, so that blocks of the windows are followed to their
+ * end. A block that is moved counts by its last move: so each has the same chance, however often it
+ * was moved. Gaps have random lengths, or a program that does something every second would always,
+ * or never, be met.
+ */
+struct windows {
+	uint64_t gap_ns;  /* between two, on average; 0: functions are probed all the time */
 	int timer_fd;	  /* -1: not begun, or ended */
 	uint32_t *number; /* BPF's number of the open window; 0: none is open */
 	uint32_t n_opened;
 	uint64_t opened_ns, open_ns; /* start of the window, and total length of all windows */
-	struct window_part **parts;
-	size_t n_parts, parts_cap;
-	bool has_failed; /* to attach some */
+	bool has_failed;	     /* to attach some */
 };
 
-struct leak_windows *leak_windows_new(const struct run *run, uint32_t percent)
-{
-	struct leak_windows *windows = mem_zalloc(1, sizeof(*windows));
+struct leak_probes {
+	const struct run *run;
+	struct uprobes_programs programs;
+	struct allocators_request request;
+	bool for_all;
+	struct windows windows;
 
-	windows->run = run;
-	windows->gap_ns = WINDOW_NS * (100 - percent) / percent;
-	windows->timer_fd = -1;
-	return windows;
+	struct idmap processes;	  /* by pid */
+	struct allocators common; /* for_all: of all of them */
+
+	/*
+	 * Links of dropped probes. Each one takes the kernel some 50 ms, for which nothing is read
+	 * from its rings. Until then, what runs there is counted twice if the file is probed again.
+	 */
+	struct uprobes **closing;
+	size_t n_closing, closing_cap;
+
+	uint32_t n_ticks;
+	bool has_changed; /* since the last release of files, so that some may be unused */
+	size_t n_functions;
+};
+
+struct found_visit {
+	struct leak_probes *probes;
+	void (*visit)(struct leak_probes *probes, struct allocators *found);
+};
+
+static void visit_own(void *value, void *arg)
+{
+	const struct probed_process *process = value;
+	const struct found_visit *each = arg;
+
+	if (process->found != &each->probes->common)
+		each->visit(each->probes, process->found);
 }
 
-/*
- * Called once the attach mode is known. 0, or -ENOTSUP, printed, if probes are attached one by one,
- * which takes too long.
- */
-static int leak_windows_prepare(struct leak_windows *windows,
-				const struct uprobes_programs *programs)
+/* Calls visit for the allocators of all processes. */
+static void visit_found(struct leak_probes *probes,
+			void (*visit)(struct leak_probes *probes, struct allocators *found))
 {
-	windows->programs = *programs;
-	if (programs->mode != UPROBES_PERF)
+	struct found_visit each = { probes, visit };
+
+	visit(probes, &probes->common);
+	idmap_visit(&probes->processes, visit_own, &each);
+}
+
+/* ---- windows ---- */
+
+/* Called once the attach mode is known: probes that are attached one by one take too long. */
+static int prepare_windows(struct leak_probes *probes)
+{
+	const struct leak_options *options = probes->run->options;
+
+	if (!options->duty_percent)
+		return 0;
+	probes->windows.gap_ns = WINDOW_NS * (100 - options->duty_percent) / options->duty_percent;
+	if (probes->programs.mode != UPROBES_PERF)
 		return 0;
 	return msg_error(
 		"--duty-cycle: no uprobe.multi links (needs Linux 6.10 and a live main thread)");
 }
 
-/* ---- parts ---- */
-
-static bool is_open(const struct leak_windows *windows)
+static bool window_is_open(const struct windows *windows)
 {
 	return windows->number && *windows->number;
 }
 
-static void free_part(struct window_part *part)
+/* Files of an exited process can't be attached any more; other failures are reported, once. */
+static void attach_in_window(struct leak_probes *probes, struct allocators *found)
 {
-	uprobes_detach(part->links);
-	for (size_t i = 0; i < part->n; i++)
-		if (!i || part->points[i].fd != part->points[i - 1].fd)
-			close(part->points[i].fd);
-	free(part->points);
-	free(part);
-}
+	for (size_t i = 0; i < found->n_files; i++) {
+		struct file_probes *at = found->files[i].probes;
 
-/* Copies points, with descriptors of its own, one per file. 0 or -errno. */
-static int copy_points(struct window_part *part, const struct uprobe_point *points, size_t n)
-{
-	int fd = -1;
-
-	part->points = mem_zalloc(n, sizeof(*points));
-	for (; part->n < n; part->n++) {
-		if (!part->n || points[part->n].fd != points[part->n - 1].fd)
-			fd = fcntl(points[part->n].fd, F_DUPFD_CLOEXEC, 0);
-		if (fd < 0)
-			return -errno;
-		part->points[part->n] = points[part->n];
-		part->points[part->n].fd = fd;
-	}
-	return 0;
-}
-
-static struct window_part *make_part(const struct leak_windows *windows, pid_t pid,
-				     struct uprobe_point *points, size_t n)
-{
-	struct window_part *part = mem_zalloc(1, sizeof(*part));
-	int err;
-
-	part->pid = pid;
-	part->links = uprobes_attach(&windows->programs, pid, points, n);
-	err = part->links ? copy_points(part, points, n) : -errno;
-	if (!err)
-		return part;
-	free_part(part);
-	errno = -err;
-	return NULL;
-}
-
-/* Attaches once even if no window is open, so that failures are reported at once. */
-static struct window_part *leak_windows_add(struct leak_windows *windows, pid_t pid,
-					    struct uprobe_point *points, size_t n)
-{
-	struct window_part *part = make_part(windows, pid, points, n);
-
-	if (!part)
-		return NULL;
-	if (!is_open(windows)) {
-		uprobes_detach(part->links);
-		part->links = NULL;
-	}
-	windows->parts = mem_grow(windows->parts, windows->n_parts, &windows->parts_cap,
-				  sizeof(struct window_part *));
-	windows->parts[windows->n_parts++] = part;
-	return part;
-}
-
-/* Removes these points; NULL does nothing. */
-static void leak_windows_drop(struct leak_windows *windows, struct window_part *part)
-{
-	size_t i = 0;
-
-	if (!part)
-		return;
-	while (windows->parts[i] != part)
-		i++;
-	windows->parts[i] = windows->parts[--windows->n_parts];
-	free_part(part);
-}
-
-/* ---- windows ---- */
-
-/* Parts of an exited process can't be attached any more; other failures are reported, once. */
-static void attach_parts(struct leak_windows *windows)
-{
-	for (size_t i = 0; i < windows->n_parts; i++) {
-		struct window_part *part = windows->parts[i];
-
-		part->links = uprobes_attach(&windows->programs, part->pid, part->points, part->n);
-		if (part->links || errno == ESRCH)
+		if (!at || !at->n_points)
 			continue;
-		if (!windows->has_failed)
+		at->window_links =
+			uprobes_attach(&probes->programs, at->pid, at->points, at->n_points);
+		if (at->window_links || errno == ESRCH)
+			continue;
+		if (!probes->windows.has_failed)
 			msg_errno(-errno, "uprobes: attach in a --duty-cycle window failed");
-		windows->has_failed = true;
+		probes->windows.has_failed = true;
 	}
 }
 
-static void detach_parts(struct leak_windows *windows)
+static void detach_after_window(struct leak_probes *probes, struct allocators *found)
 {
-	for (size_t i = 0; i < windows->n_parts; i++) {
-		uprobes_detach(windows->parts[i]->links);
-		windows->parts[i]->links = NULL;
+	(void)probes;
+	for (size_t i = 0; i < found->n_files; i++) {
+		struct file_probes *at = found->files[i].probes;
+
+		if (!at)
+			continue;
+		uprobes_detach(at->window_links);
+		at->window_links = NULL;
 	}
 }
 
 /* Calls count from here on, all of them: the probes are there. */
-static void open_window(struct leak_windows *windows)
+static void open_window(struct leak_probes *probes)
 {
-	attach_parts(windows);
+	struct windows *windows = &probes->windows;
+
+	visit_found(probes, attach_in_window);
 	windows->opened_ns = clock_now_ns();
 	*(volatile uint32_t *)windows->number = ++windows->n_opened;
 }
 
-static void close_window(struct leak_windows *windows)
+static void close_window(struct leak_probes *probes)
 {
+	struct windows *windows = &probes->windows;
+
 	*(volatile uint32_t *)windows->number = 0;
 	windows->open_ns += clock_now_ns() - windows->opened_ns;
-	detach_parts(windows);
+	visit_found(probes, detach_after_window);
 }
 
 /* Returns a random length, from half of the usual one to three halves. */
-static uint64_t random_gap(const struct leak_windows *windows)
+static uint64_t random_gap(const struct windows *windows)
 {
 	uint32_t random = UINT32_MAX / 2;
 
@@ -202,7 +177,7 @@ static uint64_t random_gap(const struct leak_windows *windows)
 }
 
 /* At a moment of the clock, or now if that has passed: detaching takes a while. */
-static int set_timer(const struct leak_windows *windows, uint64_t at_ns)
+static int set_timer(const struct windows *windows, uint64_t at_ns)
 {
 	struct itimerspec spec = { .it_value = clock_timer_time(at_ns) };
 
@@ -211,61 +186,66 @@ static int set_timer(const struct leak_windows *windows, uint64_t at_ns)
 
 static enum loop_verdict on_timer(int fd, void *arg)
 {
-	struct leak_windows *windows = arg;
+	struct leak_probes *probes = arg;
+	struct windows *windows = &probes->windows;
 	uint64_t expirations, now_ns = clock_now_ns();
 
 	if (read(fd, &expirations, sizeof(expirations)) < 0)
 		return LOOP_GO;
-	if (is_open(windows)) {
-		close_window(windows);
+	if (window_is_open(windows)) {
+		close_window(probes);
 		set_timer(windows, now_ns + random_gap(windows));
 	} else {
-		open_window(windows);
+		open_window(probes);
 		set_timer(windows, windows->opened_ns + WINDOW_NS);
 	}
 	return LOOP_GO;
 }
 
-int leak_windows_begin(struct leak_windows *windows)
+int leak_probes_begin(struct leak_probes *probes)
 {
+	struct windows *windows = &probes->windows;
+	struct loop *loop = probes->run->loop;
 	int err;
 
-	windows->number = map_memory(windows->run, ".data.window");
+	if (!windows->gap_ns)
+		return 0;
+	windows->number = map_memory(probes->run, ".data.window");
 	if (!windows->number)
 		return -EIO;
 	windows->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (windows->timer_fd < 0)
 		return msg_errno(-errno, "timer: setup failed");
-	err = loop_watch(windows->run->loop, windows->timer_fd, on_timer, windows);
+	err = loop_watch(loop, windows->timer_fd, on_timer, probes);
 	if (!err)
-		err = loop_make_urgent(windows->run->loop, windows->timer_fd);
+		err = loop_make_urgent(loop, windows->timer_fd);
 	if (!err)
 		err = set_timer(windows, clock_now_ns() + random_gap(windows));
 	return err ? msg_errno(err, "timer: watch failed") : 0;
 }
 
-/* Nothing is attached any more. */
-static void leak_windows_end(struct leak_windows *windows)
+static void end_windows(struct leak_probes *probes)
 {
-	if (windows->timer_fd >= 0)
-		close(windows->timer_fd);
-	windows->timer_fd = -1;
-	if (is_open(windows))
-		close_window(windows);
+	if (probes->windows.timer_fd >= 0)
+		close(probes->windows.timer_fd);
+	probes->windows.timer_fd = -1;
+	if (window_is_open(&probes->windows))
+		close_window(probes);
 }
-
-/* ---- the end ---- */
 
 /*
  * Totals can't be extrapolated: a program makes fewer calls in a window than in the same time
  * outside of it, as the probes slow it down.
  */
-void leak_windows_print(const struct leak_windows *windows)
+void leak_probes_print(const struct leak_probes *probes)
 {
-	const struct leak_options *options = windows->run->options;
-	double duration_ns = (double)(windows->run->end_ns - windows->run->start_ns);
+	const struct windows *windows = &probes->windows;
+	const struct leak_options *options = probes->run->options;
+	double duration_ns = (double)(probes->run->end_ns - probes->run->start_ns);
 	char sample[32] = "";
 
+	if (!windows->gap_ns)
+		return;
 	if (!windows->n_opened) {
 		msg_warn("--duty-cycle: no window has begun, no allocation was traced");
 		return;
@@ -278,51 +258,7 @@ void leak_windows_print(const struct leak_windows *windows)
 		 windows->n_opened == 1 ? "" : "s", sample);
 }
 
-void leak_windows_free(struct leak_windows *windows)
-{
-	if (!windows)
-		return;
-	leak_windows_end(windows);
-	free(windows->parts);
-	free(windows);
-}
-
-/* ---- leak probes ---- */
-
-#define CLOSING_NS (50 * NS_PER_MS)
-
-/* Probes in a file. */
-struct file_probes {
-	struct uprobes *links;	  /* all the time; NULL: none */
-	struct window_part *part; /* in windows; NULL: none */
-};
-
-struct probed_process {
-	pid_t pid;
-	char comm[TASK_COMM_LEN];
-	uint64_t cgroup_id;	  /* 0: unknown */
-	pid_t anchor;		  /* the thread that its probes are bound to; 0: none */
-	struct allocators *found; /* allocators shared by all processes, or its own */
-	bool has_exited;
-	bool had_ended; /* set if it had exited when the last report was done */
-};
-
-struct leak_probes {
-	struct uprobes_programs programs;
-	struct allocators_request request;
-	bool for_all;
-	struct leak_windows *windows; /* NULL: all functions are probed all the time */
-
-	struct idmap processes;	  /* by pid */
-	struct allocators common; /* for_all: of all of them */
-
-	/* links of files that were released: leak_probes_close_some() */
-	struct uprobes **closing;
-	size_t n_closing, closing_cap;
-	bool has_changed; /* since the last release of files, so that some may be unused */
-
-	size_t n_functions;
-};
+/* ---- processes ---- */
 
 static int prepare_programs(struct uprobes_programs *programs, bool by_thread)
 {
@@ -332,18 +268,18 @@ static int prepare_programs(struct uprobes_programs *programs, bool by_thread)
 	return err && by_thread ? msg_errno(err, "uprobes: attach failed") : err;
 }
 
-struct leak_probes *leak_probes_new(const struct uprobes_programs *programs,
+struct leak_probes *leak_probes_new(const struct run *run, const struct uprobes_programs *programs,
 				    const struct allocators_request *request, bool for_all,
-				    bool by_thread, struct leak_windows *windows)
+				    bool by_thread)
 {
 	struct leak_probes *probes = mem_zalloc(1, sizeof(*probes));
 
+	probes->run = run;
 	probes->programs = *programs;
 	probes->request = *request;
 	probes->for_all = for_all;
-	probes->windows = windows;
-	if (!prepare_programs(&probes->programs, by_thread) &&
-	    (!windows || !leak_windows_prepare(windows, &probes->programs)))
+	probes->windows.timer_fd = -1;
+	if (!prepare_programs(&probes->programs, by_thread) && !prepare_windows(probes))
 		return probes;
 	leak_probes_free(probes);
 	return NULL;
@@ -352,6 +288,11 @@ struct leak_probes *leak_probes_new(const struct uprobes_programs *programs,
 static struct probed_process *find_process(const struct leak_probes *probes, pid_t pid)
 {
 	return idmap_find(&probes->processes, (uint64_t)pid);
+}
+
+const struct probed_process *leak_probes_find(const struct leak_probes *probes, pid_t pid)
+{
+	return probes ? find_process(probes, pid) : NULL;
 }
 
 static struct probed_process *find_or_add(struct leak_probes *probes, pid_t pid)
@@ -435,7 +376,7 @@ struct batch {
 /* Functions that free, too, are probed all the time: they may free a recorded block. */
 static bool is_in_windows(const struct leak_probes *probes, enum alloc_kind kind)
 {
-	return probes->windows && kind < ALLOC_MMAP && kind != ALLOC_REALLOC &&
+	return probes->windows.gap_ns && kind < ALLOC_MMAP && kind != ALLOC_REALLOC &&
 	       kind != ALLOC_REALLOCARRAY;
 }
 
@@ -452,11 +393,11 @@ static struct batch choose_functions(const struct leak_probes *probes,
 		.points = mem_zalloc(most, sizeof(struct uprobe_point)),
 	};
 
-	for (size_t i = first; i < found->n_functions; i++) {
+	for (size_t i = first; i < found->n_functions && found->functions[i].file == file; i++) {
 		const struct alloc_function *f = &found->functions[i];
 
-		if (f->file != file || is_in_windows(probes, f->kind) != in_windows ||
-		    is_left_out(probes, found, f) || is_refused(found, f))
+		if (is_in_windows(probes, f->kind) != in_windows || is_left_out(probes, found, f) ||
+		    is_refused(found, f))
 			continue;
 		batch.functions[batch.n] = f;
 		batch.points[batch.n++] = make_point(found, f);
@@ -464,25 +405,31 @@ static struct batch choose_functions(const struct leak_probes *probes,
 	return batch;
 }
 
-/* Attaches points. 0, or -errno if none could be attached. */
+/* Attaches points, in windows also if none is open. 0, or -errno if none could be attached. */
 static int attach_batch(struct leak_probes *probes, const struct probed_process *process,
 			struct alloc_file *file, const struct batch *batch, bool in_windows)
 {
 	pid_t pid = probes->for_all ? 0 : process->anchor ? process->anchor : process->pid;
-	struct file_probes at = {};
+	struct uprobes *links = uprobes_attach(&probes->programs, pid, batch->points, batch->n);
+	struct file_probes *at = file->probes;
 
-	if (in_windows)
-		at.part = leak_windows_add(probes->windows, pid, batch->points, batch->n);
-	else
-		at.links = uprobes_attach(&probes->programs, pid, batch->points, batch->n);
-	if (!at.part && !at.links)
+	if (!links)
 		return -errno;
-	if (!file->probes)
-		file->probes = mem_zalloc(1, sizeof(*file->probes));
-	if (in_windows)
-		file->probes->part = at.part;
+	if (!at)
+		at = file->probes = mem_zalloc(1, sizeof(*at));
+	if (!in_windows) {
+		at->links = links;
+		return 0;
+	}
+	file->stays_open = true;
+	at->pid = pid;
+	at->n_points = batch->n;
+	at->points = mem_zalloc(batch->n, sizeof(*at->points));
+	memcpy(at->points, batch->points, batch->n * sizeof(*at->points));
+	if (window_is_open(&probes->windows))
+		at->window_links = links;
 	else
-		file->probes->links = at.links;
+		uprobes_detach(links); /* failures have been reported */
 	return 0;
 }
 
@@ -552,7 +499,7 @@ static int probe_functions(struct leak_probes *probes, const struct probed_proce
 {
 	int err = probe_some(probes, process, first, false);
 
-	return err || !probes->windows ? err : probe_some(probes, process, first, true);
+	return err || !probes->windows.gap_ns ? err : probe_some(probes, process, first, true);
 }
 
 /*
@@ -600,95 +547,64 @@ static void visit_anchor(void *value, void *arg)
 		*(pid_t *)arg = pid;
 }
 
-pid_t leak_probes_lost(const struct leak_probes *probes)
-{
-	pid_t lost = 0;
-
-	idmap_visit(&probes->processes, visit_anchor, &lost);
-	return lost;
-}
-
-bool leak_probes_found(const struct leak_probes *probes, pid_t pid)
-{
-	const struct probed_process *process = find_process(probes, pid);
-
-	return process && process->found->n_functions;
-}
-
-bool leak_probes_has(const struct leak_probes *probes, pid_t pid)
-{
-	return find_process(probes, pid);
-}
-
-const char *leak_probes_comm(const struct leak_probes *probes, pid_t pid)
-{
-	const struct probed_process *process = probes ? find_process(probes, pid) : NULL;
-
-	return process && *process->comm ? process->comm : NULL;
-}
-
-uint64_t leak_probes_cgroup(const struct leak_probes *probes, pid_t pid)
-{
-	const struct probed_process *process = probes ? find_process(probes, pid) : NULL;
-
-	return process ? process->cgroup_id : 0;
-}
-
 size_t leak_probes_count(const struct leak_probes *probes)
 {
 	return probes->n_functions;
 }
 
-/* ---- letting go ---- */
+/* ---- release ---- */
+
+static void drop_links(struct leak_probes *probes, struct uprobes *links)
+{
+	if (!links)
+		return;
+	probes->closing = mem_grow(probes->closing, probes->n_closing, &probes->closing_cap,
+				   sizeof(struct uprobes *));
+	probes->closing[probes->n_closing++] = links;
+}
 
 static void drop_probes(struct alloc_file *file, void *arg)
 {
-	const struct leak_probes *probes = arg;
+	struct file_probes *at = file->probes;
 
-	if (!file->probes)
+	if (!at)
 		return;
-	leak_windows_drop(probes->windows, file->probes->part);
-	uprobes_detach(file->probes->links);
-	free(file->probes);
+	drop_links(arg, at->links);
+	drop_links(arg, at->window_links);
+	free(at->points);
+	free(at);
 	file->probes = NULL;
 }
 
-static void detach_from(struct allocators *found, struct leak_probes *probes)
+static void drop_all(struct leak_probes *probes, struct allocators *found)
 {
 	for (size_t i = 0; i < found->n_files; i++)
 		drop_probes(&found->files[i], probes);
 }
 
-static void visit_to_detach(void *value, void *arg)
+/* Closes dropped links for about that long. */
+static void close_links(struct leak_probes *probes, uint64_t most_ns)
 {
-	detach_from(((struct probed_process *)value)->found, arg);
+	uint64_t begin_ns = clock_now_ns();
+
+	while (probes->n_closing && clock_now_ns() - begin_ns < most_ns)
+		if (!uprobes_detach_one(probes->closing[probes->n_closing - 1]))
+			probes->n_closing--;
 }
 
 void leak_probes_detach(struct leak_probes *probes)
 {
 	if (!probes)
 		return;
-	if (probes->windows)
-		leak_windows_end(probes->windows);
-	detach_from(&probes->common, probes);
-	idmap_visit(&probes->processes, visit_to_detach, probes);
-	while (probes->n_closing)
-		uprobes_detach(probes->closing[--probes->n_closing]);
+	end_windows(probes);
+	visit_found(probes, drop_all);
+	close_links(probes, UINT64_MAX);
 }
 
-/* Its links are closed later. Until then what runs there is counted twice if it is probed again. */
 static void leave_file(struct alloc_file *file, void *arg)
 {
-	struct leak_probes *probes = arg;
-
 	msg_debug("%s: no longer mapped by any process", file->path);
-	if (!file->probes)
-		return;
-	probes->closing = mem_grow(probes->closing, probes->n_closing, &probes->closing_cap,
-				   sizeof(struct uprobes *));
-	probes->closing[probes->n_closing++] = file->probes->links;
-	file->probes->links = NULL;
-	drop_probes(file, probes);
+	drop_probes(file, arg);
 }
 
 static void visit_to_mark(void *value, void *arg)
@@ -700,52 +616,52 @@ static void visit_to_mark(void *value, void *arg)
 		allocators_mark(process->found, process->pid);
 }
 
-static void release_files(struct allocators *found, struct leak_probes *probes)
+static void release_files(struct leak_probes *probes, struct allocators *found)
 {
 	probes->has_changed |= allocators_release(found, leave_file, probes);
 }
 
-static void visit_to_release(void *value, void *arg)
-{
-	const struct probed_process *process = value;
-	struct leak_probes *probes = arg;
-
-	if (process->found != &probes->common)
-		release_files(process->found, probes);
-}
-
-void leak_probes_release_files(struct leak_probes *probes)
+/*
+ * Removes the probes from files that no process has mapped, neither now nor in the last call, since
+ * they keep the disk space of a deleted file.
+ */
+static void release_unmapped(struct leak_probes *probes)
 {
 	if (!probes->has_changed)
 		return;
 	probes->has_changed = false;
 	idmap_visit(&probes->processes, visit_to_mark, NULL);
-	release_files(&probes->common, probes);
-	idmap_visit(&probes->processes, visit_to_release, probes);
+	visit_found(probes, release_files);
 }
 
-void leak_probes_close_some(struct leak_probes *probes)
+enum loop_verdict leak_probes_tick(struct leak_probes *probes)
 {
-	uint64_t begin_ns = clock_now_ns();
+	pid_t lost = 0;
 
-	while (probes->n_closing && clock_now_ns() - begin_ns < CLOSING_NS)
-		if (!uprobes_detach_one(probes->closing[probes->n_closing - 1]))
-			probes->n_closing--;
+	if (++probes->n_ticks % FILES_TICKS == 0)
+		release_unmapped(probes);
+	close_links(probes, CLOSE_NS);
+	idmap_visit(&probes->processes, visit_anchor, &lost);
+	if (!lost)
+		return LOOP_GO;
+	msg_warn("process %d: detached: the thread that its probes were bound to has exited "
+		 "(blocks freed at the very end are still shown)",
+		 lost);
+	return LOOP_STOP;
 }
 
 void leak_probes_end(struct leak_probes *probes, pid_t pid)
 {
 	struct probed_process *process = find_process(probes, pid);
 
-	if (!process)
-		return;
-	process->has_exited = probes->has_changed = true;
+	if (process)
+		process->has_exited = probes->has_changed = true;
 }
 
 static void free_process(struct probed_process *process, struct leak_probes *probes)
 {
 	if (process->found != &probes->common) {
-		detach_from(process->found, probes);
+		drop_all(probes, process->found);
 		allocators_free(process->found);
 		free(process->found);
 	}
@@ -756,10 +672,9 @@ static void free_process(struct probed_process *process, struct leak_probes *pro
 static bool is_kept(void *value, void *arg)
 {
 	struct probed_process *process = value;
-	struct leak_probes *probes = arg;
 
 	if (process->had_ended) {
-		free_process(process, probes);
+		free_process(process, arg);
 		return false;
 	}
 	process->had_ended = process_has_ended(process->pid);

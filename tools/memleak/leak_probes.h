@@ -2,7 +2,7 @@
 /*
  * Probes on the allocators of the traced processes. A process's mappings are searched for
  * allocators when it is first seen, and again whenever it has mapped more or executed another
- * program.
+ * program. With --duty-cycle, functions that only allocate are probed in windows of time.
  */
 #ifndef LEAK_PROBES_H
 #define LEAK_PROBES_H
@@ -12,45 +12,34 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "abi/filter.h"
+#include "base/loop.h"
 #include "memleak/allocators.h"
 #include "probes/uprobes.h"
 #include "run/run.h"
 
-/*
- * Windows of time in which functions that allocate are probed. Between them they cost nothing; what
- * gives memory back is probed all the time, so that blocks of the windows are followed to their
- * end. A block that is moved counts by its last move: so each has the same chance, however often it
- * was moved. Gaps have random lengths, or a program that does something every second would always,
- * or never, be met.
- */
-
-struct leak_windows;
-struct window_part;
-
-/*
- * Makes windows for a share of the time. Free with leak_windows_free(), once all parts are dropped.
- */
-struct leak_windows *leak_windows_new(const struct run *run, uint32_t percent);
-void leak_windows_free(struct leak_windows *windows);
-
-/* After load: the first gap begins. 0 or -errno, printed. */
-int leak_windows_begin(struct leak_windows *windows);
-
-/* Prints the windows' share of the time. */
-void leak_windows_print(const struct leak_windows *windows);
-
 struct leak_probes;
+
+struct probed_process {
+	pid_t pid;
+	char comm[TASK_COMM_LEN]; /* when it was last searched; "": unknown */
+	uint64_t cgroup_id;	  /* at that time; 0: unknown */
+	struct allocators *found; /* its own, or with for_all those of all processes */
+
+	pid_t anchor; /* the thread that its probes are bound to; 0: none */
+	bool has_exited;
+	bool had_ended; /* set if it had exited when the last report was done */
+};
 
 /*
  * Before load: chooses how to attach. for_all: a file is probed for every process that maps it, so
  * that children are traced from their first instruction on; BPF leaves out the processes that are
- * not traced. by_thread: processes without a main thread can be probed, too. windows: when
- * functions that only allocate are probed; NULL: always. It remains the caller's. NULL, printed,
- * where the kernel can't do it; free with leak_probes_free().
+ * not traced. by_thread: processes without a main thread can be probed, too. NULL, printed, where
+ * the kernel can't do it; free with leak_probes_free().
  */
-struct leak_probes *leak_probes_new(const struct uprobes_programs *programs,
+struct leak_probes *leak_probes_new(const struct run *run, const struct uprobes_programs *programs,
 				    const struct allocators_request *request, bool for_all,
-				    bool by_thread, struct leak_windows *windows);
+				    bool by_thread);
 void leak_probes_free(struct leak_probes *probes);
 
 /*
@@ -59,20 +48,11 @@ void leak_probes_free(struct leak_probes *probes);
  */
 int leak_probes_add(struct leak_probes *probes, pid_t pid);
 
-/* Returns a process whose probes vanished with the thread that they were bound to; 0: none. */
-pid_t leak_probes_lost(const struct leak_probes *probes);
+/* After load: windows begin, if requested, with a gap. 0 or -errno, printed. */
+int leak_probes_begin(struct leak_probes *probes);
 
-/* Returns true if a function was found in the process or, with for_all, in any. */
-bool leak_probes_found(const struct leak_probes *probes, pid_t pid);
-
-/* Returns true if the process was added. */
-bool leak_probes_has(const struct leak_probes *probes, pid_t pid);
-
-/* Returns the process's name when it was last searched; NULL: not added. */
-const char *leak_probes_comm(const struct leak_probes *probes, pid_t pid);
-
-/* Returns the id of its cgroup at that time; 0: unknown. */
-uint64_t leak_probes_cgroup(const struct leak_probes *probes, pid_t pid);
+/* Returns a process that was added; NULL: it wasn't, or probes is NULL. */
+const struct probed_process *leak_probes_find(const struct leak_probes *probes, pid_t pid);
 
 /* Returns the number of probed functions. */
 size_t leak_probes_count(const struct leak_probes *probes);
@@ -81,20 +61,17 @@ size_t leak_probes_count(const struct leak_probes *probes);
 void leak_probes_end(struct leak_probes *probes, pid_t pid);
 
 /*
- * Called every few seconds: removes the probes from files that no process has mapped, neither now
- * nor in the last call, since they keep the disk space of a deleted file.
+ * Called a few times per second: releases files that no process maps. LOOP_STOP, printed, if the
+ * probes of a process vanished with the thread that they were bound to.
  */
-void leak_probes_release_files(struct leak_probes *probes);
-
-/*
- * Called several times a second: closes some of their links, each of which may take the kernel
- * 50 ms. The rings are read in between, which can't wait for all of them.
- */
-void leak_probes_close_some(struct leak_probes *probes);
+enum loop_verdict leak_probes_tick(struct leak_probes *probes);
 
 /* Ends a report: releases the processes that had exited when the report before it was done. */
 void leak_probes_release(struct leak_probes *probes);
 
 void leak_probes_detach(struct leak_probes *probes);
+
+/* At the end: prints the windows' share of the time, if there were any. */
+void leak_probes_print(const struct leak_probes *probes);
 
 #endif

@@ -16,7 +16,6 @@
 #include "base/mem.h"
 #include "base/msg.h"
 #include "memleak/blocks.h"
-#include "memleak/growth.h"
 #include "memleak/leak_options.h"
 #include "memleak/leak_report.h"
 #include "memleak/ranges.h"
@@ -51,6 +50,8 @@ struct leak_report {
 	struct ringbuf *range_changes; /* NULL: the kernel is traced */
 	/* lost bytes of ranges that were added to the run's losses */
 	uint64_t lost_bytes;
+	struct ringbuf *calls; /* --trace */
+	unsigned int n_headed; /* files that have a heading for calls */
 
 	/* of the current report */
 	struct block_sums *sums;
@@ -69,10 +70,11 @@ static const struct leak_options *options_of(const struct leak_report *report)
 /* Reads its current name, or its last one if it has exited. */
 static void read_comm(const struct leak_report *report, pid_t tgid, struct owner *owner)
 {
-	const char *known = tgid ? leak_probes_comm(report->probes, tgid) : "kernel";
+	const struct probed_process *process = leak_probes_find(report->probes, tgid);
+	const char *known = process && *process->comm ? process->comm : "?";
 
 	if (!tgid || process_comm(tgid, owner->comm, sizeof(owner->comm)))
-		snprintf(owner->comm, sizeof(owner->comm), "%s", known ? known : "?");
+		snprintf(owner->comm, sizeof(owner->comm), "%s", tgid ? known : "kernel");
 }
 
 /* Returns true if its pid now belongs to an untraced process. */
@@ -234,6 +236,7 @@ static void hand_on(struct leak_report *report, const struct block_sum *sum, map
 	bool has_ages = !options_of(report)->combined_only;
 	struct stacks_value value = { .columns = { 0, has_ages ? sum->youngest_ms : COLUMN_ABSENT,
 						   has_ages ? sum->oldest_ms : COLUMN_ABSENT } };
+	const struct probed_process *process = leak_probes_find(report->probes, sum->tgid);
 	struct stack_key key = { .tgid = (uint32_t)sum->tgid };
 
 	if (sum->tgid)
@@ -241,8 +244,8 @@ static void hand_on(struct leak_report *report, const struct block_sum *sum, map
 	else
 		key.kernel_id = sum->stack_id;
 	value.value = shown_bytes(report, sum, &value.columns[0]);
-	if (sum->tgid)
-		key.cgroup_id = leak_probes_cgroup(report->probes, sum->tgid);
+	if (process)
+		key.cgroup_id = process->cgroup_id;
 	memcpy(key.comm, find_owner(report, sum->tgid)->comm, TASK_COMM_LEN);
 	visit(&key, &value, arg);
 }
@@ -413,6 +416,57 @@ void leak_report_write_text(struct leak_report *report)
 	block_sums_free(merged);
 }
 
+/* ---- calls ---- */
+
+static const char *call_name(const struct memleak_event *event)
+{
+	if (!event->in_kernel)
+		return alloc_kind_traits(event->kind)->name;
+	return event->kind < ALLOC_FREE ? "alloc" : "free";
+}
+
+static void head_calls(struct leak_report *report)
+{
+	if (run_begins_file(report->run, &report->n_headed))
+		fprintf(report->run->out, "%-12s %-16s %7s %-14s %-16s %s\n", "TIME(s)", "COMM",
+			"TID", "CALL", "ADDRESS", "BYTES");
+}
+
+static int print_call(void *arg, void *data, size_t size)
+{
+	const struct memleak_event *event = data;
+	struct leak_report *report = arg;
+	const struct run *run = report->run;
+	char comm[4 * TASK_COMM_LEN];
+
+	if (size < sizeof(*event) || event->kind >= ALLOC_KINDS)
+		return 0;
+	head_calls(report);
+	fprintf(run->out, "%-12.6f %-16s %7u %-14s %016llx %llu\n",
+		(double)(event->time_ns - run->start_ns) / (double)NS_PER_S,
+		escape_string(comm, sizeof(comm), escape_no_name(event->comm), ""), event->tid,
+		call_name(event), (unsigned long long)event->addr, (unsigned long long)event->size);
+	return 0;
+}
+
+static int watch_calls(struct leak_report *report)
+{
+	if (!options_of(report)->trace)
+		return 0;
+	report->run->prints_lines = true;
+	head_calls(report);
+	report->calls = ringbuf_watch(report->run, "memleak_events", print_call, report);
+	return report->calls ? 0 : -EIO;
+}
+
+void leak_report_read_calls(struct leak_report *report)
+{
+	if (!report->calls)
+		return;
+	head_calls(report);
+	ringbuf_read(report->calls);
+}
+
 /* ---- beginning and end ---- */
 
 static int change_range(void *arg, void *data, size_t size)
@@ -424,33 +478,41 @@ static int change_range(void *arg, void *data, size_t size)
 	return 0;
 }
 
+static int watch_ranges(struct leak_report *report)
+{
+	if (!report->probes)
+		return 0;
+	report->range_changes = ringbuf_watch(report->run, "memleak_ranges", change_range, report);
+	return report->range_changes ? 0 : -EIO;
+}
+
+static int map_blocks(struct leak_report *report, const struct bpf_map *map)
+{
+	void *memory = mmap(NULL, report->n_buckets * sizeof(*report->buckets),
+			    PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+
+	if (memory != MAP_FAILED) {
+		report->buckets = memory;
+		return 0;
+	}
+	if (msg_errno(-errno, "table of blocks: mmap failed") == -ENOMEM)
+		msg_hint("use --entries N for a smaller table");
+	return -EIO;
+}
+
 struct leak_report *leak_report_new(struct run *run, const struct leak_probes *probes)
 {
-	struct bpf_map *map = map_find(run, "blocks");
-	struct bpf_map *generations = map_find(run, "memleak_generations");
+	const struct bpf_map *map = map_find(run, "blocks");
 	struct leak_report *report = mem_zalloc(1, sizeof(*report));
-	void *memory;
 
 	*report = (struct leak_report){ .run = run, .probes = probes };
-	report->generations_fd = probes ? bpf_map__fd(generations) : -1;
+	report->generations_fd = probes ? bpf_map__fd(map_find(run, "memleak_generations")) : -1;
 	report->traced_fd = probes ? bpf_map__fd(map_find(run, "filter_tgids")) : -1;
 	report->growths = growths_new();
 	report->n_buckets = bpf_map__max_entries(map);
 	report->ranges = ranges_new(blocks_in_buckets(report->n_buckets));
-	if (probes)
-		report->range_changes = ringbuf_watch(run, "memleak_ranges", change_range, report);
-	if (probes && !report->range_changes) {
-		leak_report_free(report);
-		return NULL;
-	}
-	memory = mmap(NULL, report->n_buckets * sizeof(*report->buckets), PROT_READ | PROT_WRITE,
-		      MAP_SHARED, bpf_map__fd(map), 0);
-	if (memory != MAP_FAILED) {
-		report->buckets = memory;
+	if (!watch_ranges(report) && !map_blocks(report, map) && !watch_calls(report))
 		return report;
-	}
-	if (msg_errno(-errno, "table of blocks: mmap failed") == -ENOMEM)
-		msg_hint("use --entries N for a smaller table");
 	leak_report_free(report);
 	return NULL;
 }
@@ -465,6 +527,7 @@ void leak_report_free(struct leak_report *report)
 	idmap_free(&report->owners, free);
 	growths_free(report->growths);
 	ringbuf_close(report->range_changes);
+	ringbuf_close(report->calls);
 	ranges_free(report->ranges);
 	free(report->shown);
 	free(report);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Reports of live blocks: as stacks with bytes for the writers, or as BCC's memleak prints them.
+ * Reports of live blocks: as stacks with bytes for the writers, or as BCC's memleak prints them,
+ * and with --trace a line for each call.
  * Blocks that a process held when it executed another program are left out. Blocks of a process
  * that has ended are in one more report.
  */
@@ -19,6 +20,9 @@ struct leak_report;
  */
 struct leak_report *leak_report_new(struct run *run, const struct leak_probes *probes);
 void leak_report_free(struct leak_report *report);
+
+/* With --trace: prints calls that have come since. */
+void leak_report_read_calls(struct leak_report *report);
 
 /* Reads the table: visits each stack with a struct stack_key and a struct stacks_value. */
 void leak_report_read(struct leak_report *report, map_visit_fn *visit, void *arg);

@@ -15,12 +15,11 @@
 #include "base/loop.h"
 #include "base/msg.h"
 #include "memleak/blocks.h"
-#include "memleak/call_lines.h"
 #include "memleak/leak_probes.h"
-#include "memleak/leak_rate.h"
 #include "memleak/leak_report.h"
 #include "memleak/leak_table.h"
 #include "modules/target.h"
+#include "output/quantity.h"
 #include "process/procstate.h"
 #include "process/watch.h"
 #include "run/bpf_object.h"
@@ -30,21 +29,20 @@
 #include "stacks/stacks.h"
 
 #define DEFAULT_INTERVAL_NS (5 * NS_PER_S)
-#define TICK_NS		    (NS_PER_S / 4)
-#define FILES_TICKS	    20 /* until files are looked at again */
-#define TABLE_MEMORY_SHARE  8  /* the table of blocks may take 1/N of the machine's memory */
+#define TICKS_PER_S	    4
+#define TABLE_MEMORY_SHARE  8 /* the table of blocks may take 1/N of the machine's memory */
 
 struct leak_table {
-	bool user_mode;		      /* a process is traced, not the kernel */
-	struct leak_windows *windows; /* --duty-cycle */
+	bool user_mode; /* a process is traced, not the kernel */
 	struct leak_probes *probes;
-	struct leak_rate *rate;
 	struct leak_report *report;
-	struct call_lines call_lines; /* -t */
-	unsigned int n_left_out;      /* processes that the command started */
-	unsigned int n_late;	      /* times that a running process had new functions to probe */
-	bool has_missed;	      /* allocators that were loaded later */
-	int timer_fd;		      /* timer for the release of files; -1: none */
+	unsigned int n_left_out; /* processes that the command started */
+	unsigned int n_late;	 /* times that a running process had new functions to probe */
+	bool has_missed;	 /* allocators that were loaded later */
+	int timer_fd;		 /* -1: none */
+	struct moment {
+		uint64_t ns, n_calls;
+	} moments[TICKS_PER_S]; /* of the last ticks */
 	uint32_t n_ticks;
 };
 
@@ -238,11 +236,9 @@ static int choose_user_programs(const struct run *run)
 
 	program_leave_out(run, "task_state_new"); /* states are made by calls, not by birth */
 	program_leave_out(run, "task_state_iter");
-	if (options_of(run)->duty_percent)
-		table->windows = leak_windows_new(run, options_of(run)->duty_percent);
 	if (table->user_mode) {
-		table->probes = leak_probes_new(&programs, &request, for_all,
-						!for_all && lacks_main_thread(run), table->windows);
+		table->probes = leak_probes_new(run, &programs, &request, for_all,
+						!for_all && lacks_main_thread(run));
 		return table->probes ? 0 : -ENOTSUP;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(user_programs); i++)
@@ -331,7 +327,7 @@ static void on_forked(pid_t parent, pid_t child, void *arg)
 {
 	struct leak_table *table = table_of(arg);
 
-	if (!leak_probes_has(table->probes, parent))
+	if (!leak_probes_find(table->probes, parent))
 		return;
 	if (run_given(arg, "follow"))
 		search_again(arg, child);
@@ -341,7 +337,7 @@ static void on_forked(pid_t parent, pid_t child, void *arg)
 
 static void on_changed(pid_t pid, void *arg)
 {
-	if (leak_probes_has(table_of(arg)->probes, pid))
+	if (leak_probes_find(table_of(arg)->probes, pid))
 		search_again(arg, pid);
 }
 
@@ -356,26 +352,6 @@ static void search_all(void *arg)
 		search_again(arg, target_pids(arg)[i]);
 }
 
-static enum loop_verdict on_timer(int fd, void *arg)
-{
-	struct leak_table *table = table_of(arg);
-	uint64_t n_ticks;
-	pid_t lost;
-
-	if (read(fd, &n_ticks, sizeof(n_ticks)) < 0)
-		return LOOP_GO;
-	if (++table->n_ticks % FILES_TICKS == 0)
-		leak_probes_release_files(table->probes);
-	leak_probes_close_some(table->probes);
-	lost = leak_probes_lost(table->probes);
-	if (!lost)
-		return LOOP_GO;
-	msg_warn("process %d: detached: the thread that its probes were bound to has exited "
-		 "(blocks freed at the very end are still shown)",
-		 lost);
-	return LOOP_STOP;
-}
-
 static int subscribe(struct run *run)
 {
 	struct watch_handlers handlers = { .forked = on_forked,
@@ -388,10 +364,7 @@ static int subscribe(struct run *run)
 	if (!watch)
 		return -EIO;
 	watch_subscribe(watch, &handlers);
-	table_of(run)->timer_fd = loop_every(run->loop, TICK_NS, on_timer, run);
-	return table_of(run)->timer_fd < 0
-		       ? msg_errno(table_of(run)->timer_fd, "timer: setup failed")
-		       : 0;
+	return 0;
 }
 
 /* If one of several processes has no allocator or has just exited, the rest is still traced. */
@@ -407,7 +380,7 @@ static int probe_process(struct run *run, pid_t pid)
 	}
 	if (err && (!is_one_of_many || (err != -ENOENT && err != -ESRCH)))
 		return msg_errno(err, "process %d: probing its allocator failed", pid);
-	if (is_one_of_many && !leak_probes_found(probes, pid))
+	if (is_one_of_many && !leak_probes_find(probes, pid)->found->n_functions)
 		msg_warn("process %d: no allocation function found in its files", pid);
 	return 0;
 }
@@ -425,6 +398,80 @@ static int probe_processes(struct run *run)
 	return -ENOENT;
 }
 
+/* ---- four times a second ---- */
+
+static struct memleak_counts read_counts(const struct run *run)
+{
+	struct memleak_counts sum;
+
+	map_sum_cpus(run, "memleak_counts", &sum, sizeof(sum) / sizeof(uint64_t));
+	return sum;
+}
+
+/*
+ * Compares the calls of the last second with --max-rate: of fewer ticks at the start, of a longer
+ * time after a late tick.
+ */
+static enum loop_verdict check_rate(const struct run *run)
+{
+	const struct leak_options *options = options_of(run);
+	struct leak_table *table = table_of(run);
+	struct memleak_counts counts = read_counts(run);
+	struct moment *oldest = &table->moments[++table->n_ticks % TICKS_PER_S];
+	struct moment now = { clock_now_ns(), counts.allocs + counts.frees };
+	uint64_t n = now.n_calls - oldest->n_calls;
+	double seconds = (double)(now.ns - oldest->ns) / (double)NS_PER_S;
+
+	*oldest = now;
+	if ((double)n <= options->max_rate * (seconds > 1 ? seconds : 1))
+		return LOOP_GO;
+	msg_warn("detached: %llu calls in %.2f s exceed --max-rate %u", (unsigned long long)n,
+		 seconds, options->max_rate);
+	if (now.ns - run->start_ns < options->min_age_ns)
+		msg_hint("use -o 0 to see blocks younger than --older");
+	return LOOP_STOP;
+}
+
+static enum loop_verdict on_timer(int fd, void *arg)
+{
+	struct leak_probes *probes = table_of(arg)->probes;
+	uint64_t n_ticks;
+
+	if (read(fd, &n_ticks, sizeof(n_ticks)) < 0)
+		return LOOP_GO;
+	if (probes && leak_probes_tick(probes) == LOOP_STOP)
+		return LOOP_STOP;
+	return options_of(arg)->max_rate ? check_rate(arg) : LOOP_GO;
+}
+
+static int start_timer(struct run *run)
+{
+	struct leak_table *table = table_of(run);
+
+	if (!table->probes && !options_of(run)->max_rate)
+		return 0;
+	for (size_t i = 0; i < TICKS_PER_S; i++)
+		table->moments[i].ns = clock_now_ns();
+	table->timer_fd = loop_every(run->loop, NS_PER_S / TICKS_PER_S, on_timer, run);
+	return table->timer_fd < 0 ? msg_errno(table->timer_fd, "timer: setup failed") : 0;
+}
+
+/* "98 calls traced, 19/s" */
+static void print_calls(const struct run *run)
+{
+	double duration_ns = (double)(run->end_ns - run->start_ns);
+	struct memleak_counts counts = read_counts(run);
+	unsigned long long n = counts.allocs + counts.frees;
+	char unit[QUANTITY_MAX];
+
+	msg_info("%llu %s traced, %.0f/s", n, quantity_unit(unit, n, "calls"),
+		 (double)n * (double)NS_PER_S / duration_ns);
+	if (counts.foreign)
+		msg_info("%llu calls in untraced processes also hit the probes (--follow probes "
+			 "files in all processes)",
+			 (unsigned long long)counts.foreign);
+}
+
 /* ---- the module's life ---- */
 
 static int start_table(struct run *run)
@@ -434,8 +481,6 @@ static int start_table(struct run *run)
 	table->report = leak_report_new(run, table->probes);
 	if (!table->report)
 		return -EIO;
-	if (options_of(run)->trace && call_lines_watch(&table->call_lines, run))
-		return -EIO;
 	return table->user_mode ? subscribe(run) : 0;
 }
 
@@ -444,12 +489,11 @@ int leak_table_start(struct run *run)
 	struct leak_table *table = table_of(run);
 	int err = table->user_mode && !run->command ? probe_processes(run) : 0;
 
-	if (err)
-		return err;
-	table->rate = leak_rate_new(run, options_of(run)->max_rate);
-	if (table->rate && table->windows)
-		return leak_windows_begin(table->windows);
-	return table->rate ? 0 : -EIO;
+	if (!err)
+		err = start_timer(run);
+	if (!err && table->probes)
+		err = leak_probes_begin(table->probes);
+	return err;
 }
 
 static void begin_command(struct run *run)
@@ -507,15 +551,15 @@ int leak_table_report(struct run *run)
 {
 	int err;
 
-	call_lines_read(&table_of(run)->call_lines);
+	leak_report_read_calls(table_of(run)->report);
 	err = stacks_report(run);
 	if (table_of(run)->probes && !run->is_peek)
 		leak_probes_release(table_of(run)->probes);
 	if (!run->is_last)
 		return err;
-	leak_rate_print(table_of(run)->rate);
-	if (table_of(run)->windows)
-		leak_windows_print(table_of(run)->windows);
+	print_calls(run);
+	if (table_of(run)->probes)
+		leak_probes_print(table_of(run)->probes);
 	report_left_out(run);
 	return err;
 }
@@ -526,11 +570,8 @@ static void finish_table(struct run *run)
 
 	if (table->timer_fd >= 0)
 		close(table->timer_fd);
-	call_lines_close(&table->call_lines);
 	leak_report_free(table->report);
-	leak_rate_free(table->rate);
 	leak_probes_free(table->probes);
-	leak_windows_free(table->windows);
 }
 
 const struct module leak_table_module = {
