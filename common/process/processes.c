@@ -381,18 +381,25 @@ static void forget(struct processes *table, struct process *p)
 	free(p);
 }
 
-/* Remaining processes may have started or ended threads that were not counted. */
-static void forget_link(struct hashlink *link, void *arg)
+/*
+ * A process that lives stays, without its history: otherwise its main thread's exit would pass for
+ * its own. It may have started or ended threads that were not counted.
+ */
+static void clear_link(struct hashlink *link, void *arg)
 {
 	struct process *p = container_of(link, struct process, link);
+	struct processes *table = arg;
 
 	p->knows_threads = p->has_lost_threads = p->leader_has_exited = false;
-	forget(arg, p);
+	if (p->exit_ns)
+		forget(table, p);
+	else
+		eras_free(&table->store, &p->latest);
 }
 
 void processes_clear(struct processes *table)
 {
-	hashtable_visit(&table->table, forget_link, table);
+	hashtable_visit(&table->table, clear_link, table);
 }
 
 struct visiting {
@@ -414,21 +421,20 @@ void processes_visit_living(struct processes *table, void (*visit)(pid_t pid, vo
 	hashtable_visit(&table->table, visit_living, &(struct visiting){ visit, arg });
 }
 
-static void unpublish_link(struct hashlink *link, void *arg)
+static void forget_link(struct hashlink *link, void *arg)
 {
 	struct process *p = container_of(link, struct process, link);
 
-	(void)arg;
 	maps_release(p->published);
 	p->published = NULL;
+	forget(arg, p);
 }
 
 void processes_free(struct processes *table)
 {
 	if (!table)
 		return;
-	hashtable_visit(&table->table, unpublish_link, NULL);
-	processes_clear(table);
+	hashtable_visit(&table->table, forget_link, table);
 	hashtable_free(&table->table, NULL, NULL);
 	map_store_free(&table->store);
 	free(table);

@@ -114,8 +114,9 @@ struct assembly {
 	bool without_kernel, are_waits, folds_idle;
 	const struct frame *frames[MAX_FRAMES]; /* of stackdefs_frame_table() */
 	size_t n;
-	char waker[32];	 /* its comm, or the interrupt */
-	bool incomplete; /* a definition is missing */
+	char waker[32];	     /* its comm, or the interrupt */
+	uint64_t waker_user; /* id of its user stack; 0: not shown */
+	bool incomplete;     /* a definition is missing */
 	bool is_go, is_idle, is_python, is_bare;
 	bool is_at_rest; /* the thread waits in a pool or an event loop */
 };
@@ -217,6 +218,7 @@ static void append_waker(struct assembly *a, const uint64_t *waker)
 	if (is_task) {
 		append_reversed(a, user, n);
 		name_task(a, waker);
+		a->waker_user = waker[0];
 	}
 	append_made(a, a->waker, FRAME_MARK);
 }
@@ -285,6 +287,7 @@ static void assemble(struct assembly *a, const struct stack_key *key, const char
 	const uint64_t *waker = stackdefs_waker(a->defs, key->waker_id);
 
 	a->n = 0;
+	a->waker_user = 0;
 	a->incomplete = key->waker_id && !waker;
 	a->is_at_rest = false;
 	if (group)
@@ -340,15 +343,15 @@ static bool lacks_functions(const struct stack_profile *p, const struct stack_ke
 	       (a->is_python && stackdefs_reason(p->defs, key->user_id) == UNWIND_DEPTH);
 }
 
-static void count_reason(struct stack_profile *p, const struct stack_key *key, uint64_t value)
+static void count_reason(struct stack_profile *p, uint64_t id, const char *comm, uint64_t value)
 {
-	int reason = stackdefs_reason(p->defs, key->user_id);
+	int reason = stackdefs_reason(p->defs, id);
 
 	if (reason <= UNWIND_GOES_ON || reason >= UNWIND_REASONS)
 		return;
 	p->reasons.values[reason] += value;
 	if (reason != UNWIND_COMPLETE && reason != UNWIND_BY_FP && reason != UNWIND_NULL)
-		comm_sums_add(&p->reasons.incomplete, key->comm, value);
+		comm_sums_add(&p->reasons.incomplete, comm, value);
 }
 
 /*
@@ -410,7 +413,8 @@ void stack_profile_add(struct stack_profile *p, const struct stack_key *key,
 	show_sample(p, key, value, &a);
 	if (a.incomplete)
 		p->undefined += value->value;
-	count_reason(p, key, value->value);
+	count_reason(p, key->user_id, key->comm, value->value);
+	count_reason(p, a.waker_user, a.waker, value->value);
 	if (p->flaws)
 		process_flaws_count(p->flaws, p->defs, key, value->value);
 	p->reasons.python += a.is_python ? value->value : 0;

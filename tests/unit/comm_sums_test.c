@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Sums by comm: the largest come first, and stay where there are more names than room. */
+/*
+ * Sums by comm: the largest come first, and stay where there are more names than room. How stacks
+ * end: also a waker's.
+ */
+#include "abi/unwind_layout.h"
 #include "stacks/stack_profile.h"
 #include "unit.h"
 
@@ -51,4 +55,61 @@ TEST(what_is_much_stays_among_many_names)
 	CHECK(sums.n <= COMM_SUMS_MAX);
 	CHECK_STR(sums.items[0].comm, "postgres");
 	CHECK_EQ(sums.items[0].value, 20000);
+}
+
+/* ---- how stacks end ---- */
+
+static void define(struct stackdefs *defs, uint64_t id, uint16_t reason)
+{
+	struct stack_def def = { .id = id,
+				 .kind = STACK_USER,
+				 .tgid = 1,
+				 .n_words = 1,
+				 .reason = reason,
+				 .words = { id } };
+
+	stackdefs_add(defs, &def, sizeof(def));
+}
+
+static void read_no_more(void *arg)
+{
+	(void)arg;
+}
+
+/* A value of stack 3 whose waker has stack 5. */
+static void count_waker(struct processes *processes, struct stack_reasons *reasons)
+{
+	struct stackdefs *defs = stackdefs_new(processes, NULL);
+	struct stack_def waker = { .id = 11, .kind = STACK_WAKER, .n_words = 4, .words = { 5 } };
+	struct profile *profile = profile_new("us", NULL, stackdefs_frame_table(defs));
+	struct name_filter all = {};
+	struct stack_profile p = { .spec = &(struct stacks_spec){},
+				   .defs = defs,
+				   .profile = profile,
+				   .names = &all,
+				   .read_definitions = read_no_more };
+
+	memcpy(&waker.words[2], "poker", sizeof("poker"));
+	define(defs, 3, UNWIND_COMPLETE);
+	define(defs, 5, UNWIND_NO_PROCESS);
+	stackdefs_add(defs, &waker, sizeof(waker));
+	stack_profile_add(&p, &(struct stack_key){ .user_id = 3, .waker_id = 11, .comm = "waiter" },
+			  &(struct stacks_value){ .value = 7 });
+	*reasons = p.reasons;
+	profile_free(profile);
+	stackdefs_free(defs);
+}
+
+TEST(a_wakers_stack_counts_as_one_more)
+{
+	struct processes *processes =
+		processes_new(&(struct processes_options){ .max_mappings = 1 });
+	struct stack_reasons reasons;
+
+	count_waker(processes, &reasons);
+	processes_free(processes);
+	CHECK_EQ(reasons.values[UNWIND_COMPLETE], 7);
+	CHECK_EQ(reasons.values[UNWIND_NO_PROCESS], 7);
+	CHECK_EQ(reasons.incomplete.n, 1);
+	CHECK_STR(reasons.incomplete.items[0].comm, "poker");
 }

@@ -203,6 +203,17 @@ TEST(lost_events_mean_that_nothing_is_known)
 	CHECK_EQ(processes_stats(table).n_dropped, 0);
 }
 
+/* This process lives on; /proc is asked. */
+TEST(after_a_loss_a_main_thread_that_ends_is_not_yet_its_process)
+{
+	processes_exec(table, getpid(), 10);
+	processes_thread(table, getpid());
+	processes_clear(table);
+	CHECK(!processes_exit_thread(table, getpid(), getpid(), 11));
+	CHECK(processes_is_leaderless(table, getpid()));
+	CHECK(!processes_has_exited(table, getpid()));
+}
+
 TEST(whoever_ended_first_is_forgotten_first_and_counted)
 {
 	uint64_t now_ns = clock_now_ns();
