@@ -1,19 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Losses by reason: counted in the kernel, reported by run/loss.c. */
+/* Losses by reason: counted in the kernel, reported by run/loss.c, in this order. */
 #ifndef ABI_LOSS_COUNTERS_H
 #define ABI_LOSS_COUNTERS_H
 
 #include "abi/types.h"
 
+/* Number, name in metrics, unit of what is counted (NULL: the tool's), what happened. */
+#define FOR_EACH_LOSS(X)                                                                  \
+	X(LOSS_MAP_FULL, "map_full", NULL, "lost: map full")                              \
+	X(LOSS_RING_FULL, "ring_full", "events", "lost: ring buffer full")                \
+	X(LOSS_NO_STATE, "no_state", "threads",                                           \
+	  "traced late or not at all: task-storage allocation failed")                    \
+	X(LOSS_NO_CALL, "no_call", "calls", "lost: task-storage allocation failed")       \
+	X(LOSS_NO_ROOM, "no_room", "processes", "not followed: too many processes alive") \
+	X(LOSS_NO_SWITCH, "no_switch", "waits", "lost: no switch-in event")               \
+	X(LOSS_NO_SLOT, "no_slot", "stacks", "not taken: too many walks at once")         \
+	X(LOSS_BUSY, "busy", "events", "lost: the same BPF program was already running on that CPU")
+
+#define LOSS_NUMBER(number, name, unit, text) number,
+
 enum loss_reason {
-	LOSS_MAP_FULL,	/* map full: no space for a new key */
-	LOSS_RING_FULL, /* ring buffer full */
-	LOSS_NO_STATE,	/* no memory for a new thread's state when it was forked */
-	LOSS_NO_CALL,	/* no memory for the state of a thread that makes a call */
-	LOSS_NO_ROOM,	/* --follow: no space for another process */
-	LOSS_NO_SWITCH, /* the kernel did not report that a thread got its CPU */
-	LOSS_NO_SLOT,	/* no free slot to build a stack in */
-	LOSS_REASONS,
+	FOR_EACH_LOSS(LOSS_NUMBER) LOSS_REASONS,
 };
 
 struct loss {

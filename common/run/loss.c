@@ -54,21 +54,11 @@ void loss_add(struct run *run, const char *what, uint64_t value)
 	run->losses.more += value;
 }
 
-static int read_losses(const struct run *run, struct loss losses[LOSS_REASONS])
-{
-	struct bpf_map *map = map_find(run, ".data.losses");
-	uint32_t zero = 0;
+#define LOSS_WORDS(number, name, unit, text) [number] = { name, unit, text },
 
-	memset(losses, 0, LOSS_REASONS * sizeof(*losses));
-	return map ? bpf_map_lookup_elem(bpf_map__fd(map), &zero, losses) : -ENOENT;
-}
-
-static uint64_t map_full_value(const struct run *run, const struct loss losses[LOSS_REASONS])
-{
-	uint64_t divisor = run->losses.divisor;
-
-	return losses[LOSS_MAP_FULL].value / (divisor ? divisor : 1);
-}
+static const struct reason {
+	const char *name, *unit, *text;
+} reasons[LOSS_REASONS] = { FOR_EACH_LOSS(LOSS_WORDS) };
 
 /* Since 5.12; 0 before. */
 static uint64_t count_misses(const struct run *run)
@@ -86,13 +76,25 @@ static uint64_t count_misses(const struct run *run)
 	return misses;
 }
 
+static int read_losses(const struct run *run, struct loss losses[LOSS_REASONS])
+{
+	struct bpf_map *map = map_find(run, ".data.losses");
+	uint32_t zero = 0;
+
+	if (!map || bpf_map_lookup_elem(bpf_map__fd(map), &zero, losses))
+		return -ENOENT;
+	losses[LOSS_BUSY].events = count_misses(run);
+	losses[LOSS_MAP_FULL].value /= run->losses.divisor ? run->losses.divisor : 1;
+	return 0;
+}
+
 /* Lost events, for tools that count events. */
 static uint64_t events_lost(const struct run *run, const struct loss losses[LOSS_REASONS])
 {
 	if (run->tool->sums)
 		return 0;
-	return losses[LOSS_RING_FULL].events + losses[LOSS_NO_SWITCH].events + count_misses(run) +
-	       run->losses.missed;
+	return losses[LOSS_RING_FULL].events + losses[LOSS_NO_SWITCH].events +
+	       losses[LOSS_BUSY].events + run->losses.missed;
 }
 
 uint64_t loss_value(const struct run *run)
@@ -101,7 +103,7 @@ uint64_t loss_value(const struct run *run)
 
 	if (read_losses(run, losses))
 		return run->losses.more;
-	return map_full_value(run, losses) + events_lost(run, losses) + run->losses.more;
+	return losses[LOSS_MAP_FULL].value + events_lost(run, losses) + run->losses.more;
 }
 
 void loss_visit(const struct run *run, void (*visit)(const char *reason, uint64_t value, void *arg),
@@ -111,13 +113,9 @@ void loss_visit(const struct run *run, void (*visit)(const char *reason, uint64_
 
 	if (read_losses(run, losses))
 		return;
-	visit("map_full", map_full_value(run, losses), arg);
-	visit("ring_full", losses[LOSS_RING_FULL].events, arg);
-	visit("no_state", losses[LOSS_NO_STATE].events, arg);
-	visit("no_room", losses[LOSS_NO_ROOM].events, arg);
-	visit("no_switch", losses[LOSS_NO_SWITCH].events, arg);
-	visit("no_slot", losses[LOSS_NO_SLOT].events, arg);
-	visit("busy", count_misses(run) + run->losses.missed, arg);
+	losses[LOSS_BUSY].events += run->losses.missed;
+	for (size_t i = 0; i < LOSS_REASONS; i++)
+		visit(reasons[i].name, reasons[i].unit ? losses[i].events : losses[i].value, arg);
 }
 
 static void print_share(const struct run *run, uint64_t lost, uint64_t seen, const char *why)
@@ -127,38 +125,36 @@ static void print_share(const struct run *run, uint64_t lost, uint64_t seen, con
 	msg_warn("%.*f %% of %s %s", percent < 0.1 ? 4 : 1, percent, run->tool->unit, why);
 }
 
-static void print_number(uint64_t n, const char *of, const char *why)
+static void print_number(uint64_t n, const struct reason *reason)
 {
-	char text[QUANTITY_MAX];
+	char unit[QUANTITY_MAX];
 
 	if (n)
-		msg_warn("%llu %s %s", (unsigned long long)n, quantity_unit(text, n, of), why);
+		msg_warn("%llu %s %s", (unsigned long long)n, quantity_unit(unit, n, reason->unit),
+			 reason->text);
+}
+
+static void print_full_map(const struct run *run, const struct loss *loss, uint64_t seen)
+{
+	if (!loss->events)
+		return;
+	print_share(run, loss->value, seen, reasons[LOSS_MAP_FULL].text);
+	if (run->losses.size_option)
+		msg_hint("raise --%s", run->losses.size_option);
 }
 
 void loss_print(const struct run *run)
 {
 	struct loss losses[LOSS_REASONS];
-	uint64_t lost, seen;
+	uint64_t seen;
 
 	if (read_losses(run, losses))
 		return;
-	lost = map_full_value(run, losses);
-	seen = run->recorded + lost;
-	if (losses[LOSS_MAP_FULL].events) {
-		print_share(run, lost, seen, "lost: map full");
-		if (run->losses.size_option)
-			msg_hint("raise --%s", run->losses.size_option);
-	}
-	print_number(losses[LOSS_RING_FULL].events, "events", "lost: ring buffer full");
-	print_number(losses[LOSS_NO_STATE].events, "threads",
-		     "traced late or not at all: task-storage allocation failed");
-	print_number(losses[LOSS_NO_CALL].events, "calls", "lost: task-storage allocation failed");
-	print_number(losses[LOSS_NO_ROOM].events, "processes",
-		     "not followed: too many processes alive");
-	print_number(losses[LOSS_NO_SWITCH].events, "waits", "lost: no switch-in event");
-	print_number(losses[LOSS_NO_SLOT].events, "stacks", "not taken: too many walks at once");
-	print_number(count_misses(run), "events",
-		     "lost: the same BPF program was already running on that CPU");
+	seen = run->recorded + losses[LOSS_MAP_FULL].value;
+	print_full_map(run, &losses[LOSS_MAP_FULL], seen);
+	for (size_t i = 0; i < LOSS_REASONS; i++)
+		if (reasons[i].unit)
+			print_number(losses[i].events, &reasons[i]);
 	if (run->losses.more)
 		print_share(run, run->losses.more, seen, run->losses.more_text);
 }

@@ -414,6 +414,7 @@ static int configure_stacks(struct run *run)
 					   .kernel = takes_kernel(run),
 					   .cgroup = shows_cgroups(run),
 					   .thread = decide(spec_of(run)->by_thread, run, false) };
+	int err;
 
 	stacks->style.annotate = decide(spec_of(run)->annotates, run, false);
 	run->losses.divisor = spec_of(run)->divisor;
@@ -423,9 +424,10 @@ static int configure_stacks(struct run *run)
 		kernelnames_leave_out(run);
 	map_add_entries(run, "stack_scratch", libbpf_num_possible_cpus() * STACK_CPU_SLOTS);
 	configure_counts(run, &stacks->counts);
-	if (configure_user_stacks(run) || stack_memory_configure(run))
-		return -EINVAL;
-	return map_set_settings(run, ".rodata.stack", &settings, sizeof(settings));
+	err = configure_user_stacks(run);
+	if (!err)
+		err = stack_memory_configure(run);
+	return err ? err : map_set_settings(run, ".rodata.stack", &settings, sizeof(settings));
 }
 
 /* ---- while tracing ---- */
@@ -480,9 +482,9 @@ static int start_stacks(struct run *run)
 		return err;
 	if (stacks_want_user(run))
 		stack_rings_watch_exits(&stacks->rings, stacks_watch(run));
-	if (shows_cgroups(run) && cgroup_names_start(run, &stacks->cgroups))
-		return -ENOMEM;
-	return user_stacks_start(stacks->user_stacks);
+	if (shows_cgroups(run))
+		err = cgroup_names_start(run, &stacks->cgroups);
+	return err ? err : user_stacks_start(stacks->user_stacks);
 }
 
 static void learn_command(struct run *run)

@@ -552,14 +552,16 @@ int user_stacks_start(struct user_stacks *us)
 {
 	struct watch_handlers handlers = { on_forked, on_executed, on_changed, on_exited,
 					   on_lost,   on_drained,  us };
+	int err;
 
 	if (!us->by_cfi)
 		return 0;
 	if (!user_stacks_watch(us))
 		return -EIO;
 	user_stacks_processes(us);
-	if (open_tables(us))
-		return -ENOMEM;
+	err = open_tables(us);
+	if (err)
+		return err;
 	watch_subscribe(us->watch, &handlers);
 	mem_keep_freed();
 	update_all(us);

@@ -214,7 +214,7 @@ list_quotes()
 }
 
 # Adjacent literals of the code are joined.
-cat common/*/*.c tools/*.c tools/*/*.c | tr -d '\n' | sed 's/"[ \t]*"//g' >"$dir/code"
+cat bpf/abi/*.h common/*/*.c tools/*.c tools/*/*.c | tr -d '\n' | sed 's/"[ \t]*"//g' >"$dir/code"
 status=0
 list_quotes man/*.[578] >"$dir/quotes"
 while IFS= read -r piece; do

@@ -118,9 +118,11 @@ static int configure_locks(struct run *run)
 {
 	struct locks *locks = locks_of(run);
 	struct lock_settings settings = { .wanted = true, .has_turns = run_has_turns(run) };
+	int err;
 
-	if (find_kernels(run, locks))
-		return -EINVAL;
+	err = find_kernels(run, locks);
+	if (err)
+		return err;
 	settings.kernel = locks->has_kernels;
 	map_pair_configure(run, &locks->tables, stacks_entries(run), settings.has_turns);
 	loss_name_option(run, "stack-storage-size");
