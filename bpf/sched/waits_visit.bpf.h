@@ -66,7 +66,7 @@ static __noinline void visit_at_start(struct bpf_iter__task *ctx, struct task_st
 		run_begin_at_start(task);
 		return;
 	}
-	if (!filter_task(task) || !state_is_wanted(raw_state) || !lock_is_wanted(task, false))
+	if (!filter_task(task) || !state_is_wanted(raw_state) || !wait_begin(task, false))
 		return;
 	if (stack_settings.user && !task_is_kthread(task)) {
 		if (!send_registers(ctx, task, arrivals))

@@ -12,8 +12,8 @@
 #include "base/hashtable.h"
 #include "base/mem.h"
 #include "base/order.h"
-#include "offcputime/lock_names.h"
-#include "offcputime/lock_table.h"
+#include "locks/lock_names.h"
+#include "locks/lock_table.h"
 #include "output/json.h"
 #include "output/quantity.h"
 #include "output/writer.h"
@@ -104,10 +104,10 @@ static void add_waker(struct row *row, const struct lock_key *key, const struct 
 
 	row->wakers = mem_grow(row->wakers, row->n_wakers, &row->cap, sizeof(*row->wakers));
 	waker = &row->wakers[row->n_wakers++];
-	*waker = (struct waker){ .tgid = key->waker_tgid,
+	*waker = (struct waker){ .tgid = key->lock.waker_tgid,
 				 .stack_id = key->stack.waker_id,
 				 .sums = *sums };
-	memcpy(waker->comm, key->waker_comm, TASK_COMM_LEN);
+	memcpy(waker->comm, key->lock.waker_comm, TASK_COMM_LEN);
 }
 
 static bool is_vague(const char *kind)
@@ -127,8 +127,8 @@ void lock_table_add(struct lock_table *table, const struct lock_name *lock, cons
 		memcpy(row->comm, key->stack.comm, TASK_COMM_LEN);
 	add_sums(&row->sums, &sums);
 	row->waiting += key->stack.remark & WAIT_AT_END ? sum->count : 0;
-	row->given_up += key->end == LOCK_END_GIVEN_UP ? sum->count : 0;
-	if (key->end == LOCK_END_RELEASED)
+	row->given_up += key->lock.end == LOCK_END_GIVEN_UP ? sum->count : 0;
+	if (key->lock.end == LOCK_END_RELEASED)
 		add_waker(row, key, &sums);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Waits by lock; see locks.h. */
+/* From counts per lock to the report; see lock_report.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,13 +10,12 @@
 
 #include "abi/locks.h"
 #include "abi/waits.h"
-#include "base/array.h"
 #include "base/mem.h"
 #include "base/msg.h"
+#include "locks/lock_names.h"
+#include "locks/lock_report.h"
+#include "locks/lock_table.h"
 #include "modules/kernelnames.h"
-#include "offcputime/lock_names.h"
-#include "offcputime/lock_table.h"
-#include "offcputime/locks.h"
 #include "output/quantity.h"
 #include "run/bpf_object.h"
 #include "run/bpfmap.h"
@@ -24,7 +23,6 @@
 #include "run/loss.h"
 #include "run/ringbuf.h"
 #include "stacks/stacks.h"
-#include "stacks/waits.h"
 #include "symbols/ksyms.h"
 
 struct counted {
@@ -39,7 +37,6 @@ struct counted_list {
 };
 
 struct locks {
-	bool is_wanted;
 	bool has_kernels;
 	struct map_pair tables;
 	struct ringbuf *news;
@@ -47,56 +44,16 @@ struct locks {
 	struct lock_table *table; /* of the report being made */
 };
 
-static const struct locks defaults = {
+static const struct locks fresh = {
 	.tables = { .slot = "lock_tables", .first = "lock_table" },
-};
-
-static const struct opt lock_opts[] = {
-	{ 0, "locks", NULL, OPT_FLAG(struct locks, is_wanted),
-	  "show lock waits per lock, and who released it", "top" },
-	{},
 };
 
 static struct locks *locks_of(const struct run *run)
 {
-	return run_state(run, &locks_module);
-}
-
-bool locks_are_wanted(const struct run *run)
-{
-	return locks_of(run)->is_wanted;
-}
-
-uint32_t locks_states(const struct run *run, uint32_t letters)
-{
-	return locks_are_wanted(run) ? 1U << STATE_INTERRUPTIBLE : letters;
+	return run_state(run, &lock_report_module);
 }
 
 /* ---- before load ---- */
-
-/*
- * These options choose among waits by properties that a lock's waits share, or show something else.
- */
-static int check_locks(struct run *run)
-{
-	static const char *const others[] = { "state", "blocked", "runnable", "throttled",
-					      "no-idle" };
-
-	if (!locks_are_wanted(run))
-		return 0;
-	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
-		if (run_given(run, others[i]))
-			return msg_error("--locks and --%s exclude each other", others[i]);
-	if (run->is_metrics)
-		return msg_error("--locks has no metrics (drop --format prometheus)");
-	return 0;
-}
-
-static int leave_out_locks(struct run *run)
-{
-	waits_leave_out_locks(run);
-	return 0;
-}
 
 static int find_kernels(struct run *run, struct locks *locks)
 {
@@ -107,9 +64,11 @@ static int find_kernels(struct run *run, struct locks *locks)
 	locks->has_kernels = features_tracepoint(types, "contention_begin");
 	if (locks->has_kernels)
 		return 0;
-	waits_leave_out_kernel_locks(run);
-	msg_warn("--locks: no kernel locks, only locks of programs: Linux %s has no contention "
-		 "tracepoints (needs 5.19)",
+	program_leave_out(run, "locks_contention_begin");
+	program_leave_out(run, "locks_contention_end");
+	map_leave_out(run, "lock_cpus");
+	msg_warn("no kernel locks, only locks of programs: Linux %s has no contention tracepoints "
+		 "(needs 5.19)",
 		 run->system.release);
 	return 0;
 }
@@ -117,7 +76,7 @@ static int find_kernels(struct run *run, struct locks *locks)
 static int configure_locks(struct run *run)
 {
 	struct locks *locks = locks_of(run);
-	struct lock_settings settings = { .wanted = true, .has_turns = run_has_turns(run) };
+	struct lock_settings settings = { .has_turns = run_has_turns(run) };
 	int err;
 
 	err = find_kernels(run, locks);
@@ -198,13 +157,9 @@ static void finish_locks(struct run *run)
 	lock_names_free(locks->names);
 }
 
-const struct module locks_module = {
-	.title = "locks",
-	.opts = lock_opts,
-	.state = DEFAULTS(defaults),
-	.check = check_locks,
+const struct module lock_report_module = {
+	.state = DEFAULTS(fresh),
 	.configure = configure_locks,
-	.leave_out = leave_out_locks,
 	.start = start_locks,
 	.stop = stop_locks,
 	.finish = finish_locks,
@@ -233,13 +188,13 @@ static void name_symbols(struct run *run, const struct counted_list *list)
 	size_t n = 0;
 
 	for (size_t i = 0; i < list->count; i++)
-		if (lock_is_kernels(list->items[i].key.kind))
-			addrs[n++] = list->items[i].key.addr;
+		if (lock_is_kernels(list->items[i].key.lock.kind))
+			addrs[n++] = list->items[i].key.lock.addr;
 	if (n && kernelnames)
 		ksyms = kernelnames_for(kernelnames, addrs, n);
 	for (size_t i = 0; ksyms && i < list->count; i++)
-		if (lock_is_kernels(list->items[i].key.kind))
-			name_symbol(locks_of(run)->names, ksyms, list->items[i].key.addr);
+		if (lock_is_kernels(list->items[i].key.lock.kind))
+			name_symbol(locks_of(run)->names, ksyms, list->items[i].key.lock.addr);
 	if (ksyms)
 		ksyms_free(ksyms);
 	free(addrs);
@@ -247,7 +202,7 @@ static void name_symbols(struct run *run, const struct counted_list *list)
 
 static const struct lock_name *find_kernels_lock(struct run *run, const struct lock_key *key)
 {
-	struct lock_name *lock = lock_names_find_kernels(locks_of(run)->names, key->addr);
+	struct lock_name *lock = lock_names_find_kernels(locks_of(run)->names, key->lock.addr);
 	size_t n;
 	const struct frame *const *frames = stacks_frames(run, key->stack.kernel_id, &n);
 	const char *function;
@@ -312,12 +267,12 @@ static void report_one(const struct reading *reading, const struct counted *coun
 	const struct lock_name *lock;
 	size_t n = 0;
 	const struct frame *const *frames = stacks_frames(reading->run, key->stack.user_id, &n);
-	const char *kind = lock_kind_name(key->kind, frames, frames ? n : 0);
+	const char *kind = lock_kind_name(key->lock.kind, frames, frames ? n : 0);
 
-	lock = lock_is_kernels(key->kind)
+	lock = lock_is_kernels(key->lock.kind)
 		       ? find_kernels_lock(reading->run, key)
-		       : lock_names_find(locks->names, (pid_t)key->stack.tgid, key->generation,
-					 base_of(key->addr, kind), key->is_private);
+		       : lock_names_find(locks->names, (pid_t)key->stack.tgid, key->lock.generation,
+					 base_of(key->lock.addr, kind), key->lock.is_private);
 	if (!counted->sum.total_ns) { /* an ongoing wait, not yet long enough to count */
 		reading->visit(&key->stack, &nothing, reading->arg);
 		return;
@@ -389,10 +344,9 @@ static void append_json(struct run *run)
 	lock_table_print_json(run->out, locks_of(run)->table, &style);
 }
 
-const struct stacks_source locks_source = {
+const struct stacks_source lock_source = {
 	.read = read_locks,
 	.write_text = write_text,
 	.append_json = append_json,
-	.is_wanted = locks_are_wanted,
 	.adds_up = true,
 };
