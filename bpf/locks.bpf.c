@@ -278,7 +278,7 @@ int BPF_PROG(locks_contention_end, void *addr, int result)
 	if (!cpu || !filter_task(task))
 		return 0;
 	if (cpu->n_inside) {
-		cpu->n_skipped++;
+		loss_count(LOSS_NESTED, 0);
 		return 0;
 	}
 	if (!lock_end_spin(cpu, (__u64)addr, &lock) &&

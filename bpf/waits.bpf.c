@@ -50,6 +50,21 @@ static __noinline void wait_count(struct task_struct *task, struct wait *wait,
 	stack_count(&wait->key, wait->ns, wait_settings.part == PART_ALL ? wait->runnable_ns : 0);
 }
 
+/* Events between the exit and the last switch follow, as far as the thread still has ids. */
+static __always_inline void task_end(struct task_struct *task)
+{
+	struct task_state *state;
+
+	if (!COUNTS_RUNS || !filter_task(task))
+		return;
+	state = task_state_find(task);
+	if (!state)
+		return;
+	if (state->off_ns)
+		switch_in_late(task, state);
+	run_cut(task, state, bpf_ktime_get_ns());
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(waits_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {

@@ -78,7 +78,6 @@ struct lock_spin {
 struct lock_cpu {
 	__u32 n_inside; /* number of our programs on this CPU that hold locks */
 	__u32 n_spins;
-	__u64 n_skipped; /* waits that ended meanwhile */
 	struct lock_spin spins[LOCK_SPINS];
 };
 

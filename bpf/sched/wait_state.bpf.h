@@ -7,17 +7,25 @@
 #include "abi/waits.h"
 #include "sched/throttle.bpf.h"
 
-/* A program that counts waits per lock defines WAITS_PER_LOCK. */
+/* A program that counts waits per lock, and nothing else, defines WAITS_PER_LOCK. */
 #ifdef WAITS_PER_LOCK
 #include "sched/futex.bpf.h"
+
+#define COUNTS_RUNS	 false
+#define COUNTS_THROTTLED false
 
 struct lock_state {
 	struct lock_wait wait;
 	__u64 began_ns; /* for a kernel lock */
 };
 #else
+#define COUNTS_RUNS	 wait_settings.on_cpu
+#define COUNTS_THROTTLED wait_settings.throttled
+#define TASK_STATE_HAS_END
+
+/* Takes no space. */
 struct lock_state {
-}; /* takes no space */
+};
 #endif
 
 struct task_state {
@@ -36,7 +44,6 @@ struct task_state {
 	struct throttle_mark throttle;
 };
 
-#define TASK_STATE_HAS_END
 #include "sched/task_state.bpf.h"
 
 const volatile struct wait_settings wait_settings SEC(".rodata.waits") = {

@@ -109,7 +109,7 @@ static void wait_count(struct task_struct *task, struct wait *wait, enum kernel_
 /* Starts a wait for a CPU. */
 static __always_inline void runnable_begin(struct task_struct *task, struct task_state *state)
 {
-	if (wait_settings.throttled)
+	if (COUNTS_THROTTLED)
 		throttle_begin(task, &state->throttle);
 }
 
@@ -145,7 +145,7 @@ static __always_inline bool wait_take(struct wait *wait, const struct task_state
 		.remark = remark | (state->at_start | wait_is_cut(state, off_ns)) * WAIT_AT_START,
 	};
 	wait->lock = state->lock;
-	if (wait_settings.throttled)
+	if (COUNTS_THROTTLED)
 		wait->throttle = state->throttle;
 	return true;
 }
@@ -161,7 +161,7 @@ static __always_inline void wait_end(struct task_state *state)
 
 static __always_inline void run_begin(struct task_state *state, __u64 now_ns)
 {
-	if (wait_settings.on_cpu)
+	if (COUNTS_RUNS)
 		state->on_ns = now_ns;
 }
 
@@ -169,7 +169,7 @@ static __always_inline void run_begin(struct task_state *state, __u64 now_ns)
 static __always_inline void run_end(struct task_struct *task, struct task_state *state,
 				    __u64 now_ns)
 {
-	if (!wait_settings.on_cpu)
+	if (!COUNTS_RUNS)
 		return;
 	if (state->on_ns && state->on_ns < now_ns && task_switches(task) == state->switches + 1)
 		state->ran_ns += now_ns - state->on_ns;
@@ -221,24 +221,9 @@ static __always_inline void run_cut(struct task_struct *task, struct task_state 
 	run_count(task, state);
 }
 
-/* Events between the exit and the last switch follow, as far as the thread still has ids. */
-static __always_inline void task_end(struct task_struct *task)
-{
-	struct task_state *state;
-
-	if (!wait_settings.on_cpu || !filter_task(task))
-		return;
-	state = task_state_find(task);
-	if (!state)
-		return;
-	if (state->off_ns)
-		switch_in_late(task, state);
-	run_cut(task, state, bpf_ktime_get_ns());
-}
-
 static __always_inline __u64 last_switch_out(struct task_struct *task)
 {
-	struct task_state *state = wait_settings.on_cpu ? task_state_find(task) : NULL;
+	struct task_state *state = COUNTS_RUNS ? task_state_find(task) : NULL;
 	__u64 now_ns;
 
 	if (!state)
@@ -280,7 +265,7 @@ static __always_inline __u64 switch_out(void *ctx, struct task_struct *task, boo
 	run_end(task, state, now_ns);
 	state->switches = task_switches(task);
 	state->wake_ns = state_is_runnable(raw_state) ? now_ns : 0;
-	if (wait_settings.throttled)
+	if (COUNTS_THROTTLED)
 		throttle_clear(&state->throttle);
 	if (state->wake_ns)
 		runnable_begin(task, state);
@@ -352,7 +337,7 @@ int BPF_PROG(waits_wakeup, struct task_struct *task)
 		state->wake_ns = bpf_ktime_get_ns();
 		state->waker_id = state->waking_id;
 	}
-	if (wait_settings.throttled && !state->throttle.queue)
+	if (COUNTS_THROTTLED && !state->throttle.queue)
 		runnable_begin(task, state);
 	return 0;
 }

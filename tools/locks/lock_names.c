@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Names of locks; see lock_names.h. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,62 +45,38 @@ static const char *const kernel_names[LOCK_KINDS] = {
 
 static const char *kind_of_function(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
+	for (size_t i = 0; name && i < ARRAY_SIZE(functions); i++)
 		if (strstr(name, functions[i].part))
 			return functions[i].kind;
 	return NULL;
 }
 
 /* Uses the innermost user frames; user stacks have no kernel frames. */
-static const char *kind_of_stack(const struct frame *const *frames, size_t n)
-{
-	for (size_t i = 0; i < n && i < LIBC_FRAMES; i++) {
-		const struct frame *frame = frames[n - 1 - i];
-		const char *kind = frame->name ? kind_of_function(frame->name) : NULL;
-
-		if (kind)
-			return kind;
-	}
-	return NULL;
-}
-
 const char *lock_kind_name(uint32_t kind, const struct frame *const *frames, size_t n)
 {
-	const char *name = kind == LOCK_FUTEX ? kind_of_stack(frames, n) : NULL;
+	const char *name = NULL;
 
+	for (size_t i = 0; kind == LOCK_FUTEX && !name && i < n && i < LIBC_FRAMES; i++)
+		name = kind_of_function(frames[n - 1 - i]->name);
 	if (name)
 		return name;
-	return kind < LOCK_KINDS ? kernel_names[kind] : kernel_names[LOCK_FUTEX];
+	return kernel_names[kind < LOCK_KINDS ? kind : LOCK_FUTEX];
 }
 
-bool lock_kind_is_condition(const char *name)
-{
-	return name == condition;
-}
-
-/* Beginnings of the names of the kernel's functions that take locks. */
+/* How the names of the kernel's functions that take locks begin, after underscores. */
 static bool is_lock_code(const char *name)
 {
 	static const char *const beginnings[] = {
-		"__mutex_",	  "mutex_",
-		"__ww_mutex",	  "ww_mutex_",
-		"rwsem_",	  "__rwsem_",
-		"down_",	  "__down",
-		"down",		  "_raw_",
-		"__raw_",	  "do_raw_",
-		"queued_",	  "native_queued_",
-		"__pv_queued_",	  "pv_queued",
-		"percpu_down_",	  "__percpu_down_",
-		"__percpu_rwsem", "percpu_rwsem",
-		"rt_mutex",	  "__rt_mutex",
-		"rt_spin_",	  "rtlock_",
-		"rt_read_",	  "rt_write_",
-		"__rt_spin",	  "up_",
-		"__up_",	  "osq_lock",
-		"rwbase_",	  "__rwbase_",
-		"contention_",	  "trace_contention",
+		"mutex_",	"ww_mutex",	"rwsem_",
+		"down",		"up_",		"raw_",
+		"do_raw_",	"queued_",	"native_queued_",
+		"pv_queued",	"percpu_down_", "rt_mutex",
+		"percpu_rwsem", "rt_spin",	"rtlock_",
+		"rt_read_",	"rwbase_",	"rt_write_",
+		"osq_lock",	"contention_",	"trace_contention",
 	};
 
+	name += strspn(name, "_");
 	for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++)
 		if (!strncmp(name, beginnings[i], strlen(beginnings[i])))
 			return true;
@@ -115,35 +90,33 @@ const char *lock_kind_user(const struct frame *const *frames, size_t n)
 	return n > 0 ? frames[n - 1]->name : NULL;
 }
 
-/* ---- lock names ---- */
+/*
+ * In the C library's condition variables, waiters alternate between two words. kind NULL: assumes a
+ * condition variable.
+ */
+uint64_t lock_kind_base(uint64_t addr, const char *kind)
+{
+	return !kind || !strcmp(kind, condition) ? addr & ~7ULL : addr;
+}
 
-#define CONDITION_BYTES 48 /* sizeof(pthread_cond_t) */
-#define REPORTS_UNUSED	2  /* then the next lock at that address is another one */
+/* ---- known locks ---- */
 
-/* An address that refers to a lock. */
+#define REPORTS_UNUSED 2 /* then the next lock at that address is another one */
+
+/* A lock, as one process refers to it. */
 struct known {
 	struct hashlink link;
 	pid_t pid; /* 0: in the kernel */
 	uint32_t generation;
-	uint64_t addr;
 	bool is_private;
 	uint32_t used; /* in that report last */
-	struct lock_name *lock;
-};
-
-/* A lock in a file that processes share; or one that is found by its address only. */
-struct owned {
-	struct hashlink link;
 	struct lock_name name;
-	dev_t dev;
-	ino_t ino;
-	uint32_t used;
 };
 
 struct lock_names {
 	struct processes *processes;
 	bool as_mangled;
-	struct hashtable known, owned;
+	struct hashtable known;
 	uint32_t n_reports;
 
 	/* The mappings of the process that was asked about last. */
@@ -161,46 +134,30 @@ struct lock_names *lock_names_new(struct processes *processes, bool as_mangled)
 	return names;
 }
 
-static void free_owned(struct hashlink *link, void *arg)
+static void free_known(struct hashlink *link, void *arg)
 {
-	struct owned *owned = container_of(link, struct owned, link);
+	struct known *known = container_of(link, struct known, link);
 
 	(void)arg;
-	free(owned->name.module);
-	free(owned->name.symbol);
-	free(owned->name.readable);
-	free(owned->name.mapping);
-	free(owned->name.function);
-	free(owned);
+	free(known->name.module);
+	free(known->name.symbol);
+	free(known->name.readable);
+	free(known->name.mapping);
+	free(known->name.function);
+	free(known);
 }
 
-static bool is_old(const struct lock_names *names, uint32_t used)
-{
-	return names->n_reports - used > REPORTS_UNUSED;
-}
-
-static void forget_old_known(struct hashlink *link, void *arg)
+static void age_known(struct hashlink *link, void *arg)
 {
 	struct known *known = container_of(link, struct known, link);
 	struct lock_names *names = arg;
 
-	if (!is_old(names, known->used))
+	free(known->name.function);
+	known->name.function = NULL;
+	if (names->n_reports - known->used <= REPORTS_UNUSED)
 		return;
 	hashtable_remove(&names->known, link);
-	free(known);
-}
-
-static void forget_old_owned(struct hashlink *link, void *arg)
-{
-	struct owned *owned = container_of(link, struct owned, link);
-	struct lock_names *names = arg;
-
-	free(owned->name.function);
-	owned->name.function = NULL;
-	if (!is_old(names, owned->used))
-		return;
-	hashtable_remove(&names->owned, link);
-	free_owned(link, NULL);
+	free_known(link, NULL);
 }
 
 void lock_names_begin_report(struct lock_names *names)
@@ -208,194 +165,137 @@ void lock_names_begin_report(struct lock_names *names)
 	names->n_reports++;
 	mappings_free(&names->mappings);
 	names->mapped_pid = 0;
-	hashtable_visit(&names->known, forget_old_known, names);
-	hashtable_visit(&names->owned, forget_old_owned, names);
+	hashtable_visit(&names->known, age_known, names);
 }
 
 void lock_names_free(struct lock_names *names)
 {
 	if (!names)
 		return;
-	hashtable_free(&names->known, hashlink_free, NULL);
-	hashtable_free(&names->owned, free_owned, NULL);
+	hashtable_free(&names->known, free_known, NULL);
 	mappings_free(&names->mappings);
 	free(names);
 }
 
+static bool is_known_as(const struct known *a, const struct known *b)
+{
+	return a->name.addr == b->name.addr && a->pid == b->pid && a->generation == b->generation &&
+	       a->is_private == b->is_private;
+}
+
+/* Sets *is_new if the lock was not known. */
+static struct known *find_or_add(struct lock_names *names, const struct known *wanted, bool *is_new)
+{
+	uint64_t hash = hash_add(hash_add(hash_add(0, wanted->name.addr), (uint64_t)wanted->pid),
+				 (uint64_t)wanted->generation << 1 | wanted->is_private);
+	struct hashlink *link = hashtable_first(&names->known, hash);
+	struct known *known;
+
+	while (link && !is_known_as(container_of(link, struct known, link), wanted))
+		link = hashtable_next(link);
+	*is_new = !link;
+	if (!link) {
+		known = mem_zalloc(1, sizeof(*known));
+		*known = *wanted;
+		hashtable_add(&names->known, &known->link, hash);
+		link = &known->link;
+	}
+	known = container_of(link, struct known, link);
+	known->used = names->n_reports;
+	return known;
+}
+
 /* ---- meaning of an address ---- */
 
-static void take_variable(struct lock_name *name, const struct variable *variable, bool as_mangled)
+static bool find_variable(struct lock_names *names, struct known *known)
 {
-	name->module = mem_strdup(variable->file->name);
-	name->symbol = variable->symbol ? mem_strdup(variable->symbol) : NULL;
-	name->readable = name->symbol && !as_mangled ? demangle(name->symbol) : NULL;
-	name->vaddr = variable->vaddr;
-	name->start = variable->start;
-	name->bytes = variable->bytes;
-}
-
-static bool find_variable(struct lock_names *names, struct lock_name *name, uint32_t generation)
-{
-	struct maps *maps = processes_look(names->processes, name->pid, generation, clock_now_ns());
+	struct maps *maps =
+		processes_look(names->processes, known->pid, known->generation, clock_now_ns());
+	struct lock_name *name = &known->name;
 	struct variable variable;
-	bool found = maps && variables_find(maps, name->pid, name->addr, &variable);
+	bool found = maps && variables_find(maps, known->pid, name->addr, &variable);
 
-	if (found)
-		take_variable(name, &variable, names->as_mangled);
+	if (found) {
+		name->module = mem_strdup(variable.file->name);
+		name->symbol = variable.symbol ? mem_strdup(variable.symbol) : NULL;
+		name->readable = name->symbol && !names->as_mangled ? demangle(name->symbol) : NULL;
+		name->vaddr = variable.vaddr;
+		name->start = variable.start;
+		name->bytes = variable.bytes;
+	}
 	maps_release(maps);
 	return found;
-}
-
-static const struct mapping *find_read(const struct lock_names *names, const struct known *known)
-{
-	if (names->mapped_pid != known->pid || names->mapped_generation != known->generation)
-		return NULL;
-	return mappings_find(&names->mappings, known->addr);
 }
 
 /* Memory that comes and goes has the same kind of owner again, mostly. */
 static const struct mapping *find_mapping(struct lock_names *names, const struct known *known)
 {
-	const struct mapping *found = find_read(names, known);
+	bool is_read =
+		names->mapped_pid == known->pid && names->mapped_generation == known->generation;
+	const struct mapping *m =
+		is_read ? mappings_find(&names->mappings, known->name.addr) : NULL;
 
-	if (found)
-		return found;
+	if (m)
+		return m;
 	mappings_free(&names->mappings);
-	names->mapped_pid = mappings_read_all(&names->mappings, known->pid) ? 0 : known->pid;
 	names->mapped_generation = known->generation;
-	return find_read(names, known);
+	names->mapped_pid = mappings_read_all(&names->mappings, known->pid) ? 0 : known->pid;
+	return names->mapped_pid ? mappings_find(&names->mappings, known->name.addr) : NULL;
 }
 
-static void take_mapping(struct lock_name *name, const struct mapping *m)
+static void identify(struct lock_names *names, struct known *known)
 {
+	const struct mapping *m = find_variable(names, known) ? NULL : find_mapping(names, known);
+	struct lock_name *name = &known->name;
+
+	if (!m)
+		return;
 	name->mapping = mem_strdup(*m->path ? m->path : "[anon]");
 	name->offset = m->ino ? m->offset + (name->addr - m->start) : 0;
-}
-
-static struct owned *find_shared(const struct lock_names *names, const struct owned *wanted,
-				 uint64_t hash)
-{
-	struct hashlink *link = hashtable_first(&names->owned, hash);
-
-	for (; link; link = hashtable_next(link)) {
-		struct owned *owned = container_of(link, struct owned, link);
-
-		if (owned->ino && owned->ino == wanted->ino && owned->dev == wanted->dev &&
-		    owned->name.offset == wanted->name.offset)
-			return owned;
-	}
-	return NULL;
-}
-
-/* Takes over the texts. */
-static struct lock_name *keep(struct lock_names *names, const struct owned *owned)
-{
-	uint64_t hash = hash_add(hash_add(hash_add(0, owned->ino), owned->dev), owned->name.offset);
-	struct owned *kept = owned->ino ? find_shared(names, owned, hash) : NULL;
-
-	if (kept) {
-		free(owned->name.mapping);
-		return &kept->name;
-	}
-	kept = mem_zalloc(1, sizeof(*kept));
-	*kept = *owned;
-	hashtable_add(&names->owned, &kept->link, hash);
-	return &kept->name;
-}
-
-static struct lock_name *identify(struct lock_names *names, const struct known *known)
-{
-	struct owned owned = { .name = { .addr = known->addr, .pid = known->pid } };
-	const struct mapping *m;
-
-	if (find_variable(names, &owned.name, known->generation))
-		return keep(names, &owned);
-	m = find_mapping(names, known);
-	if (m)
-		take_mapping(&owned.name, m);
-	if (m && m->is_shared && m->ino && !known->is_private) {
-		owned.dev = m->dev;
-		owned.ino = m->ino;
-		owned.name.pid = 0;
-	}
-	return keep(names, &owned);
-}
-
-/* ---- table of known locks ---- */
-
-static uint64_t hash_known(const struct known *known)
-{
-	uint64_t hash = hash_add(hash_add(0, known->addr), (uint64_t)known->pid);
-
-	return hash_add(hash, (uint64_t)known->generation << 1 | known->is_private);
-}
-
-static struct known *find_known(const struct lock_names *names, const struct known *wanted,
-				uint64_t hash)
-{
-	struct hashlink *link = hashtable_first(&names->known, hash);
-
-	for (; link; link = hashtable_next(link)) {
-		struct known *known = container_of(link, struct known, link);
-
-		if (known->addr == wanted->addr && known->pid == wanted->pid &&
-		    known->generation == wanted->generation &&
-		    known->is_private == wanted->is_private)
-			return known;
-	}
-	return NULL;
-}
-
-static struct lock_name *use(const struct lock_names *names, struct known *known)
-{
-	known->used = names->n_reports;
-	container_of(known->lock, struct owned, name)->used = names->n_reports;
-	return known->lock;
-}
-
-static struct lock_name *add_known(struct lock_names *names, const struct known *wanted,
-				   struct lock_name *lock, uint64_t hash)
-{
-	struct known *known = mem_zalloc(1, sizeof(*known));
-
-	*known = *wanted;
-	known->lock = lock;
-	hashtable_add(&names->known, &known->link, hash);
-	return use(names, known);
+	if (!m->is_shared || !m->ino || known->is_private)
+		return;
+	name->dev = m->dev;
+	name->ino = m->ino;
+	name->pid = 0;
 }
 
 const struct lock_name *lock_names_find(struct lock_names *names, pid_t pid, uint32_t generation,
 					uint64_t addr, bool is_private)
 {
-	struct known wanted = {
-		.pid = pid, .generation = generation, .addr = addr, .is_private = is_private
-	};
-	uint64_t hash = hash_known(&wanted);
-	struct known *known = find_known(names, &wanted, hash);
+	const struct known wanted = { .pid = pid,
+				      .generation = generation,
+				      .is_private = is_private,
+				      .name = { .addr = addr, .pid = pid } };
+	bool is_new;
+	struct known *known = find_or_add(names, &wanted, &is_new);
 
-	return known ? use(names, known)
-		     : add_known(names, &wanted, identify(names, &wanted), hash);
+	if (is_new)
+		identify(names, known);
+	return &known->name;
 }
 
 struct lock_name *lock_names_find_kernels(struct lock_names *names, uint64_t addr)
 {
-	struct owned owned = { .name = { .addr = addr, .is_kernels = true } };
-	struct known wanted = { .addr = addr };
-	uint64_t hash = hash_known(&wanted);
-	struct known *known = find_known(names, &wanted, hash);
+	const struct known wanted = { .name = { .addr = addr, .is_kernels = true } };
+	bool is_new;
 
-	return known ? use(names, known) : add_known(names, &wanted, keep(names, &owned), hash);
+	return &find_or_add(names, &wanted, &is_new)->name;
+}
+
+uint64_t lock_name_hash(const struct lock_name *lock)
+{
+	return lock->ino ? hash_add(hash_add(hash_add(0, lock->ino), lock->dev), lock->offset)
+			 : hash_add(0, (uintptr_t)lock);
+}
+
+bool lock_name_is_same(const struct lock_name *a, const struct lock_name *b)
+{
+	return a == b || (a->ino && a->ino == b->ino && a->dev == b->dev && a->offset == b->offset);
 }
 
 /* ---- texts ---- */
 
-/*
- * A condition of the C library is one variable; the offset at which its waiters wait is internal.
- */
-static uint64_t shown_offset(const struct lock_name *lock, bool is_condition)
-{
-	return is_condition && lock->bytes == CONDITION_BYTES ? 0 : lock->vaddr - lock->start;
-}
+#define CONDITION_BYTES 48 /* sizeof(pthread_cond_t) */
 
 static char *with_offset(const char *before, const char *name, uint64_t offset, const char *after)
 {
@@ -403,53 +303,48 @@ static char *with_offset(const char *before, const char *name, uint64_t offset, 
 		      : mem_printf("%s%s%s", before, name, after);
 }
 
-static char *variable_text(const struct lock_name *lock, bool is_condition)
+static char *with_address(const struct lock_name *lock, const char *before, const char *name)
 {
+	return mem_printf("%s%s%s0x%llx", before, name, *name ? " " : "",
+			  (unsigned long long)lock->addr);
+}
+
+/*
+ * A condition of the C library is one variable; the offset at which its waiters wait is internal.
+ */
+static char *variable_text(const struct lock_name *lock, const char *kind)
+{
+	bool is_whole = !strcmp(kind, condition) && lock->bytes == CONDITION_BYTES;
 	char *before, *text;
 
 	if (!lock->symbol)
 		return with_offset("[", lock->module, lock->vaddr, "]");
 	before = mem_printf("%s:", lock->module);
 	text = with_offset(before, lock->readable ? lock->readable : lock->symbol,
-			   shown_offset(lock, is_condition), "");
+			   is_whole ? 0 : lock->vaddr - lock->start, "");
 	free(before);
 	return text;
 }
 
-static char *with_address(const struct lock_name *lock, const char *name)
+char *lock_name_text(const struct lock_name *lock, const char *kind)
 {
-	return mem_printf("%s%s0x%llx", name, *name ? " " : "", (unsigned long long)lock->addr);
-}
-
-static char *kernel_text(const struct lock_name *lock, bool with_addr)
-{
-	if (lock->symbol)
+	if (lock->is_kernels && lock->symbol)
 		return with_offset("", lock->symbol, lock->vaddr - lock->start, "");
-	if (!lock->function)
-		return with_address(lock, "");
-	return with_addr
-		       ? mem_printf("in %s 0x%llx", lock->function, (unsigned long long)lock->addr)
-		       : mem_printf("in %s", lock->function);
-}
-
-static char *make_text(const struct lock_name *lock, bool is_condition, bool with_addr)
-{
-	if (lock->is_kernels)
-		return kernel_text(lock, with_addr);
+	if (lock->function)
+		return with_address(lock, "in ", lock->function);
 	if (lock->module)
-		return variable_text(lock, is_condition);
-	if (!lock->mapping)
-		return with_address(lock, "");
-	return lock->mapping[0] == '/' ? with_offset("", lock->mapping, lock->offset, "")
-				       : with_address(lock, lock->mapping);
+		return variable_text(lock, kind);
+	if (lock->mapping && lock->mapping[0] == '/')
+		return with_offset("", lock->mapping, lock->offset, "");
+	return with_address(lock, "", lock->mapping ? lock->mapping : "");
 }
 
-char *lock_name_text(const struct lock_name *lock, bool is_condition)
+char *lock_name_mark(const struct lock_name *lock, const char *kind)
 {
-	return make_text(lock, is_condition, true);
-}
+	char *name = lock->function && !lock->symbol ? mem_printf("in %s", lock->function)
+						     : lock_name_text(lock, kind);
+	char *mark = mem_printf("[%s %s]", kind, name);
 
-char *lock_name_mark(const struct lock_name *lock, bool is_condition)
-{
-	return make_text(lock, is_condition, false);
+	free(name);
+	return mark;
 }

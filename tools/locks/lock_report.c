@@ -4,10 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <bpf/bpf.h>
-#include <bpf/btf.h>
-#include <bpf/libbpf.h>
-
 #include "abi/locks.h"
 #include "abi/waits.h"
 #include "base/mem.h"
@@ -16,7 +12,6 @@
 #include "locks/lock_report.h"
 #include "locks/lock_table.h"
 #include "modules/kernelnames.h"
-#include "output/quantity.h"
 #include "run/bpf_object.h"
 #include "run/bpfmap.h"
 #include "run/features.h"
@@ -37,7 +32,6 @@ struct counted_list {
 };
 
 struct locks {
-	bool has_kernels;
 	struct map_pair tables;
 	struct ringbuf *news;
 	struct lock_names *names;
@@ -55,49 +49,32 @@ static struct locks *locks_of(const struct run *run)
 
 /* ---- before load ---- */
 
-static int find_kernels(struct run *run, struct locks *locks)
+static void leave_out_kernels(const struct run *run)
 {
-	const struct btf *types = object_types(run);
-
-	if (!types)
-		return -EINVAL;
-	locks->has_kernels = features_tracepoint(types, "contention_begin");
-	if (locks->has_kernels)
-		return 0;
 	program_leave_out(run, "locks_contention_begin");
 	program_leave_out(run, "locks_contention_end");
 	map_leave_out(run, "lock_cpus");
 	msg_warn("no kernel locks, only locks of programs: Linux %s has no contention tracepoints "
 		 "(needs 5.19)",
 		 run->system.release);
-	return 0;
 }
 
 static int configure_locks(struct run *run)
 {
-	struct locks *locks = locks_of(run);
 	struct lock_settings settings = { .has_turns = run_has_turns(run) };
-	int err;
+	const struct btf *types = object_types(run);
 
-	err = find_kernels(run, locks);
-	if (err)
-		return err;
-	settings.kernel = locks->has_kernels;
-	map_pair_configure(run, &locks->tables, stacks_entries(run), settings.has_turns);
+	if (!types)
+		return -EINVAL;
+	settings.kernel = features_tracepoint(types, "contention_begin");
+	if (!settings.kernel)
+		leave_out_kernels(run);
+	map_pair_configure(run, &locks_of(run)->tables, stacks_entries(run), settings.has_turns);
 	loss_name_option(run, "stack-storage-size");
 	return map_set_settings(run, ".rodata.locks", &settings, sizeof(settings));
 }
 
 /* ---- while tracing ---- */
-
-/*
- * In the C library's condition variables, waiters alternate between two words. kind NULL: assumes a
- * condition variable.
- */
-static uint64_t base_of(uint64_t addr, const char *kind)
-{
-	return !kind || lock_kind_is_condition(kind) ? addr & ~7ULL : addr;
-}
 
 static int on_news(void *ctx, void *data, size_t size)
 {
@@ -108,7 +85,7 @@ static int on_news(void *ctx, void *data, size_t size)
 	if (size < sizeof(*news))
 		return 0;
 	lock_names_find(locks->names, pid, news->generation, news->addr, news->is_private);
-	lock_names_find(locks->names, pid, news->generation, base_of(news->addr, NULL),
+	lock_names_find(locks->names, pid, news->generation, lock_kind_base(news->addr, NULL),
 			news->is_private);
 	return 0;
 }
@@ -120,32 +97,6 @@ static int start_locks(struct run *run)
 	locks->names = lock_names_new(stacks_processes(run), run_given(run, "no-demangle"));
 	locks->news = ringbuf_watch(run, "lock_news", on_news, locks);
 	return locks->news ? 0 : -EIO;
-}
-
-static uint64_t count_skipped(const struct run *run)
-{
-	size_t n_cpus = (size_t)libbpf_num_possible_cpus();
-	struct lock_cpu *cpus = mem_zalloc(n_cpus, sizeof(*cpus));
-	uint32_t zero = 0;
-	uint64_t n = 0;
-
-	bpf_map_lookup_elem(bpf_map__fd(map_find(run, "lock_cpus")), &zero, cpus);
-	for (size_t i = 0; i < n_cpus; i++)
-		n += cpus[i].n_skipped;
-	free(cpus);
-	return n;
-}
-
-static void stop_locks(struct run *run)
-{
-	const struct locks *locks = locks_of(run);
-	uint64_t n = locks->news && locks->has_kernels ? count_skipped(run) : 0;
-	char text[QUANTITY_MAX];
-
-	if (n)
-		msg_warn("%llu %s for kernel locks not counted: ended while others were being "
-			 "counted",
-			 (unsigned long long)n, quantity_unit(text, n, "waits"));
 }
 
 static void finish_locks(struct run *run)
@@ -161,7 +112,6 @@ const struct module lock_report_module = {
 	.state = DEFAULTS(fresh),
 	.configure = configure_locks,
 	.start = start_locks,
-	.stop = stop_locks,
 	.finish = finish_locks,
 };
 
@@ -246,8 +196,7 @@ static bool is_shown(const struct run *run, const struct lock_key *key)
 static void hand_on(const struct reading *reading, const struct counted *counted,
 		    const struct lock_name *lock, const char *kind)
 {
-	char *name = lock_name_mark(lock, lock_kind_is_condition(kind));
-	char *mark = mem_printf("[%s %s]", kind, name);
+	char *mark = lock_name_mark(lock, kind);
 	struct stacks_value value = {
 		.value = counted->sum.total_ns,
 		.columns = { counted->sum.runnable_ns, counted->sum.count },
@@ -256,7 +205,6 @@ static void hand_on(const struct reading *reading, const struct counted *counted
 
 	reading->visit(&counted->key.stack, &value, reading->arg);
 	free(mark);
-	free(name);
 }
 
 static void report_one(const struct reading *reading, const struct counted *counted)
@@ -272,7 +220,8 @@ static void report_one(const struct reading *reading, const struct counted *coun
 	lock = lock_is_kernels(key->lock.kind)
 		       ? find_kernels_lock(reading->run, key)
 		       : lock_names_find(locks->names, (pid_t)key->stack.tgid, key->lock.generation,
-					 base_of(key->lock.addr, kind), key->lock.is_private);
+					 lock_kind_base(key->lock.addr, kind),
+					 key->lock.is_private);
 	if (!counted->sum.total_ns) { /* an ongoing wait, not yet long enough to count */
 		reading->visit(&key->stack, &nothing, reading->arg);
 		return;
