@@ -1,17 +1,119 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Threads' time: waits, also per lock (waits.bpf.h), which is all that offcputime loads, and
- * samples of threads on CPU, in the same tables of stacks. The loader scales the samples to the
- * time on CPU by the switches.
+ * Threads' time: waits (waits.bpf.h), which is all that offcputime loads, and samples of threads on
+ * CPU, in the same tables of stacks. The loader scales the samples to the time on CPU by the
+ * switches.
  *
- * Programs interrupt each other: a sample that comes by an NMI, a wake-up by an interrupt in the
- * middle of counting a lock. Below 5.11 the sampled task is just an address.
+ * Programs interrupt each other: a sample comes by an NMI. Below 5.11 the sampled task is just an
+ * address.
  */
 #define STACK_NESTED
 #define STACK_RECURS
 #define TASK_READ(task, field) (HAS_TYPED_CURRENT ? (task)->field : BPF_CORE_READ(task, field))
 #include "sched/waits_visit.bpf.h"
+#include "stack/kernel_walk.bpf.h"
 #include "stack/sampled.bpf.h"
+
+static __always_inline bool wait_begin(struct task_struct *task, bool is_current)
+{
+	return true;
+}
+
+/* Counts the part of a wait that a quota caused, if there is one, and takes it off. */
+static __always_inline void throttled_count(struct task_struct *task, struct wait *wait)
+{
+	__u64 ns = throttle_take(task, &wait->throttle, wait->runnable_ns);
+	__u8 remark = wait->key.remark;
+
+	if (!ns)
+		return;
+	wait->key.remark = WAIT_THROTTLED;
+	stack_count(&wait->key, ns, wait_settings.part == PART_ALL ? ns : 0);
+	wait->key.remark = remark;
+	wait->runnable_ns -= ns;
+	wait->ns -= ns;
+}
+
+static __noinline void wait_count(struct task_struct *task, struct wait *wait,
+				  enum kernel_stack kernel_stack)
+{
+	bool is_next = kernel_stack == KERNEL_STACK_OF_NEXT;
+
+	stack_key_owner(&wait->key, task);
+	if (is_next || (kernel_stack == KERNEL_STACK_OF_ANY && wait->ns))
+		wait->key.kernel_id = stack_intern_kernel_of(task, is_next);
+	if (wait_settings.throttled && wait->runnable_ns) {
+		throttled_count(task, wait);
+		if (!wait->ns)
+			return;
+	}
+	stack_count(&wait->key, wait->ns, wait_settings.part == PART_ALL ? wait->runnable_ns : 0);
+}
+
+/* Events between the exit and the last switch follow, as far as the thread still has ids. */
+static __always_inline void task_end(struct task_struct *task)
+{
+	struct task_state *state;
+
+	if (!COUNTS_RUNS || !filter_task(task))
+		return;
+	state = task_state_find(task);
+	if (!state)
+		return;
+	if (state->off_ns)
+		switch_in_late(task, state);
+	run_cut(task, state, bpf_ktime_get_ns());
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(waits_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	wait_switch(ctx, preempt, prev, next);
+	return 0;
+}
+
+/*
+ * With --waker: a program of its own, since it takes the verifier long. The task may be on its way
+ * to sleep, and still on its CPU.
+ */
+SEC("tp_btf/sched_waking")
+int BPF_PROG(waits_waking, struct task_struct *task)
+{
+	struct task_state *state = task_state_find(task);
+
+	if (state && (!state->off_ns || !state->wake_ns))
+		state->waking_id = waker_intern(ctx);
+	return 0;
+}
+
+/* Starts the first wait of a new task. */
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(waits_wakeup_new, struct task_struct *task)
+{
+	struct task_state *state;
+
+	if (!filter_task(task))
+		return 0;
+	state = task_state_find(task);
+	if (!state || !state_is_wanted(0))
+		return 0;
+	state->letter = state_letter(0);
+	state->off_ns = bpf_ktime_get_ns();
+	state->wake_ns = state->off_ns;
+	runnable_begin(task, state);
+	return 0;
+}
+
+/* With --throttled: a task that waits for a CPU goes to another one. */
+SEC("tp_btf/sched_migrate_task")
+int BPF_PROG(waits_migrate, struct task_struct *task, int cpu)
+{
+	struct task_state *state = task_state_find(task);
+
+	if (state && state->off_ns)
+		throttle_move(task, &state->throttle, cpu);
+	return 0;
+}
 
 SEC("perf_event")
 int waits_sample(struct bpf_perf_event_data *ctx)

@@ -11,7 +11,7 @@
 #include "modules/kernel_tables.h"
 #include "modules/target.h"
 #include "modules/taskstate.h"
-#include "offcputime/locks.h"
+#include "offcputime/locks_alias.h"
 #include "offcputime/wait_states.h"
 #include "run/tool.h"
 #include "stacks/stacks.h"
@@ -59,12 +59,10 @@ static unsigned int threads(const struct run *run)
 	return options->user_threads ? FILTER_USER : options->kernel_threads ? FILTER_KERNEL : 0;
 }
 
-/*
- * Kernel stacks show if a task or an interrupt was the waker, and who waited for a kernel's lock.
- */
+/* Kernel stacks show if a task or an interrupt was the waker. */
 static bool needs_kernel(const struct run *run)
 {
-	return run_given(run, "waker") || locks_are_wanted(run);
+	return run_given(run, "waker");
 }
 
 static unsigned int hidden_remark(const struct run *run)
@@ -78,6 +76,7 @@ static bool folds_idle(const struct run *run)
 }
 
 static const struct target_spec target = { .threads = threads };
+static const struct column columns[] = { { .name = "runnable", .rest = "blocked" }, {} };
 static const struct stacks_spec stacks = {
 	.raw_unit = "nanoseconds",
 	.divisor = NS_PER_US,
@@ -85,8 +84,7 @@ static const struct stacks_spec stacks = {
 	.n_remarks = WAIT_REMARKS,
 	.are_waits = true,
 	.folds_idle = folds_idle,
-	.columns = wait_columns,
-	.source = &locks_source,
+	.columns = columns,
 	.needs_kernel = needs_kernel,
 	.hidden_remark = hidden_remark,
 	.add_metrics = wait_metrics_add,
@@ -108,7 +106,7 @@ static int configure(struct run *run)
 	struct wait_settings settings = {
 		.min_ns = options->min_ns,
 		.max_ns = options->max_ns,
-		.states = locks_states(run, options->states.letters),
+		.states = options->states.letters,
 		.state_mask = options->states.mask,
 		.waker = options->waker,
 		.throttled = options->throttled,
@@ -117,7 +115,7 @@ static int configure(struct run *run)
 					    : PART_ALL,
 	};
 
-	return waits_configure(run, &settings, options->waker || locks_are_wanted(run));
+	return waits_configure(run, &settings);
 }
 
 /* Threads that are off CPU now have waited until now. */
@@ -134,10 +132,9 @@ static const struct tool offcputime = {
 	.examples = "  offcputime -p 185 10 | flamegraph.pl   # as a flame graph\n"
 		    "  offcputime -f 5                        # the whole system, folded\n"
 		    "  offcputime --state D 10                # only uninterruptible waits\n"
-		    "  offcputime --waker -p 185 10           # and who ended them\n"
-		    "  offcputime --locks -p 185 10           # which locks\n",
-	.usual = "pid container folded min-block-time state waker locks without-throughout no-idle "
-		 "top",
+		    "  offcputime --waker -p 185 10           # and who ended them\n",
+	.usual = "pid container folded min-block-time state waker without-throughout no-idle "
+		 "output top",
 	.unit = "microseconds",
 	.sums = true,
 	.operands = OPERANDS_DURATION,
@@ -148,7 +145,6 @@ static const struct tool offcputime = {
 		     { &taskstate_module },
 		     { &kernel_tables_module },
 		     { &stacks_module, &stacks },
-		     { &locks_module, NULL, locks_are_wanted },
 		     { &stacks_top_module },
 		     { &unwind_module, NULL, stacks_want_user },
 		     { &exposition_module } },
@@ -161,5 +157,5 @@ static const struct tool offcputime = {
 
 int main(int argc, char **argv)
 {
-	return tool_main(&offcputime, argc, argv);
+	return wants_locks(argc, argv) ? run_locks(argc, argv) : tool_main(&offcputime, argc, argv);
 }

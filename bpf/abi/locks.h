@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Waits for locks, shared by BPF and the loader (offcputime --locks). They are counted per lock,
- * waiter, stack and waker.
+ * Waits for locks, shared by BPF and the loader. They are counted per lock, waiter, stack and
+ * waker.
  */
 #ifndef ABI_LOCKS_H
 #define ABI_LOCKS_H
@@ -34,9 +34,9 @@ enum lock_end {
 	LOCK_END_GIVEN_UP, /* by a timeout, a signal or the end of the process */
 };
 
-struct lock_key {
-	struct stack_key stack; /* of who waited */
-	__u64 addr;
+/* A lock, and how a wait for it ended. */
+struct lock_wait {
+	__u64 addr; /* 0: no lock */
 	char waker_comm[TASK_COMM_LEN];
 	__u32 waker_tgid;
 	__u32 generation; /* of the program that has the address (exec count); 0: the kernel */
@@ -44,6 +44,11 @@ struct lock_key {
 	__u8 end;	  /* enum lock_end */
 	__u8 is_private;  /* private to one process, even in shared memory */
 	__u8 padding[5];
+};
+
+struct lock_key {
+	struct stack_key stack; /* of the waiter */
+	struct lock_wait lock;
 };
 
 struct lock_sum {
@@ -73,13 +78,11 @@ struct lock_spin {
 struct lock_cpu {
 	__u32 n_inside; /* number of our programs on this CPU that hold locks */
 	__u32 n_spins;
-	__u64 n_skipped; /* waits that ended meanwhile */
 	struct lock_spin spins[LOCK_SPINS];
 };
 
 struct lock_settings {
-	bool wanted;
-	bool kernel;	/* those of the kernel, too */
+	bool kernel;	/* the kernel's locks, too */
 	bool has_turns; /* two tables of counts alternate; else the first is the only one */
 };
 

@@ -15,6 +15,8 @@
 	X(LOSS_NO_ROOM, "no_room", "processes", "not followed: too many processes alive") \
 	X(LOSS_NO_SWITCH, "no_switch", "waits", "lost: no switch-in event")               \
 	X(LOSS_NO_SLOT, "no_slot", "stacks", "not taken: too many walks at once")         \
+	X(LOSS_NESTED, "nested", "waits",                                                 \
+	  "for kernel locks not counted: ended while others were being counted")          \
 	X(LOSS_BUSY, "busy", "events", "lost: the same BPF program was already running on that CPU")
 
 #define LOSS_NUMBER(number, name, unit, text) number,

@@ -36,25 +36,15 @@
 
 #define SIGKILL 9
 
-/* A task's wait for a lock. */
-struct lock_wait {
-	__u64 addr;	/* 0: there is none */
-	__u64 began_ns; /* of a wait for a kernel lock; else 0 */
-	__u32 waker_tgid;
-	__u8 kind, end, is_private; /* as in struct lock_key */
-	char waker_comm[TASK_COMM_LEN];
-};
-
 static __always_inline bool futex_is_one_of(__u64 op, __u32 commands)
 {
 	op &= FUTEX_COMMAND;
 	return op < FUTEX_COMMANDS && (commands >> op & 1);
 }
 
-static __always_inline void lock_begin(struct lock_wait *wait, __u64 addr, __u8 kind,
-				       __u64 began_ns)
+static __always_inline void lock_begin(struct lock_wait *wait, __u64 addr, __u8 kind)
 {
-	*wait = (struct lock_wait){ .addr = addr, .began_ns = began_ns, .kind = kind };
+	*wait = (struct lock_wait){ .addr = addr, .kind = kind };
 }
 
 static __always_inline bool futex_begin_wait(struct lock_wait *wait, const struct user_call *call)
@@ -64,7 +54,7 @@ static __always_inline bool futex_begin_wait(struct lock_wait *wait, const struc
 	if (!futex_is_one_of(op, FUTEX_WAITS))
 		return false;
 	lock_begin(wait, call->args[0],
-		   op == FUTEX_LOCK_PI || op == FUTEX_LOCK_PI2 ? LOCK_FUTEX_PI : LOCK_FUTEX, 0);
+		   op == FUTEX_LOCK_PI || op == FUTEX_LOCK_PI2 ? LOCK_FUTEX_PI : LOCK_FUTEX);
 	wait->is_private = !!(call->args[1] & FUTEX_PRIVATE);
 	return true;
 }
@@ -81,7 +71,7 @@ static __always_inline void futex_begin_list(struct lock_wait *wait, const struc
 	if (is_current)
 		bpf_probe_read_user(&addr, sizeof(addr),
 				    (void *)(call->args[0] + FUTEX_WAITV_ADDR));
-	lock_begin(wait, addr ? addr : call->args[0], LOCK_FUTEX_ANY, 0);
+	lock_begin(wait, addr ? addr : call->args[0], LOCK_FUTEX_ANY);
 }
 
 /* Finds the program's lock that a sleeping task waits for. False: none. */
@@ -95,7 +85,7 @@ static __always_inline bool futex_find_wait(struct task_struct *task, struct loc
 	if (call.number == NR_FUTEX)
 		return futex_begin_wait(wait, &call);
 	if (call.number == NR_FUTEX_WAIT)
-		lock_begin(wait, call.args[0], LOCK_FUTEX, 0);
+		lock_begin(wait, call.args[0], LOCK_FUTEX);
 	else if (call.number == NR_FUTEX_WAITV)
 		futex_begin_list(wait, &call, is_current);
 	else
@@ -149,7 +139,7 @@ static __always_inline bool futex_is_released(struct task_struct *task,
  */
 static __always_inline bool lock_wakes_up(const struct lock_wait *wait)
 {
-	return wait->addr && (wait->began_ns || wait->end == LOCK_END_UNSEEN);
+	return wait->addr && (lock_is_kernels(wait->kind) || wait->end == LOCK_END_UNSEEN);
 }
 
 static __always_inline void lock_give_up(struct lock_wait *wait)
@@ -162,7 +152,7 @@ static __always_inline void lock_give_up(struct lock_wait *wait)
 /* The current task wakes up a waiting one. */
 static __always_inline void lock_note_waker(struct task_struct *task, struct lock_wait *wait)
 {
-	if (!wait->began_ns && !futex_is_released(task, wait)) {
+	if (!lock_is_kernels(wait->kind) && !futex_is_released(task, wait)) {
 		lock_give_up(wait);
 		return;
 	}

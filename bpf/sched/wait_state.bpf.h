@@ -3,9 +3,30 @@
 #ifndef WAIT_STATE_BPF_H
 #define WAIT_STATE_BPF_H
 
-#include "sched/futex.bpf.h"
-#include "sched/throttle.bpf.h"
+#include "abi/stack.h"
 #include "abi/waits.h"
+#include "sched/throttle.bpf.h"
+
+/* A program that counts waits per lock, and nothing else, defines WAITS_PER_LOCK. */
+#ifdef WAITS_PER_LOCK
+#include "sched/futex.bpf.h"
+
+#define COUNTS_RUNS	 false
+#define COUNTS_THROTTLED false
+
+struct lock_state {
+	struct lock_wait wait;
+	__u64 began_ns; /* for a kernel lock */
+};
+#else
+#define COUNTS_RUNS	 wait_settings.on_cpu
+#define COUNTS_THROTTLED wait_settings.throttled
+#define TASK_STATE_HAS_END
+
+/* Takes no space. */
+struct lock_state {
+};
+#endif
 
 struct task_state {
 	__u64 off_ns;  /* when it was switched out; 0: on CPU, or not traced */
@@ -13,17 +34,16 @@ struct task_state {
 	__u64 wake_ns; /* when it became runnable again; 0: not yet */
 	__u64 user_id; /* stack ids */
 	__u64 waker_id;
-	__u64 waking_id;       /* its current waker, perhaps before it is switched out */
-	__u64 switches;	       /* context switches at that time: equal until the next switch-out */
-	__u64 on_ns;	       /* when it got its CPU; 0: it has none, or that is unknown */
-	__u64 ran_ns;	       /* time on CPU that isn't counted yet, up to the last switch-out */
-	__u8 letter;	       /* its state, as ps shows it; 0: the tool holds it */
-	bool at_start;	       /* it was off CPU before tracing began */
-	struct lock_wait lock; /* --locks: the lock that it waits for */
+	__u64 waking_id;	/* its current waker, perhaps before it is switched out */
+	__u64 switches;		/* context switches at that time: equal until the next switch-out */
+	__u64 on_ns;		/* when it got its CPU; 0: it has none, or that is unknown */
+	__u64 ran_ns;		/* time on CPU that isn't counted yet, up to the last switch-out */
+	__u8 letter;		/* its state, as ps shows it; 0: the tool holds it */
+	bool at_start;		/* it was off CPU before tracing began */
+	struct lock_state lock; /* the lock that it waits for */
 	struct throttle_mark throttle;
 };
 
-#define TASK_STATE_HAS_END
 #include "sched/task_state.bpf.h"
 
 const volatile struct wait_settings wait_settings SEC(".rodata.waits") = {
@@ -37,8 +57,9 @@ const volatile struct wait_settings wait_settings SEC(".rodata.waits") = {
  * and not for each kind of memory that states lie in.
  */
 struct wait {
-	struct lock_key key; /* without --locks only its stack */
+	struct stack_key key;
 	__u64 ns, runnable_ns;
+	struct lock_state lock;
 	struct throttle_mark throttle;
 };
 

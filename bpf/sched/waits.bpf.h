@@ -15,9 +15,7 @@
 #ifndef WAITS_BPF_H
 #define WAITS_BPF_H
 
-#include "sched/locks.bpf.h"
 #include "sched/wait_windows.bpf.h"
-#include "stack/kernel_walk.bpf.h"
 #include "stack/stack.bpf.h"
 
 /*
@@ -99,10 +97,19 @@ enum kernel_stack {
 	KERNEL_STACK_OF_ANY,  /* a task that may get a CPU at any moment */
 };
 
+/*
+ * Defined by each program: returns true if the wait that a task begins is counted, and notes its
+ * lock in the task's state.
+ */
+static bool wait_begin(struct task_struct *task, bool is_current);
+
+/* Defined by each program: counts a wait. */
+static void wait_count(struct task_struct *task, struct wait *wait, enum kernel_stack kernel_stack);
+
 /* Starts a wait for a CPU. */
 static __always_inline void runnable_begin(struct task_struct *task, struct task_state *state)
 {
-	if (wait_settings.throttled)
+	if (COUNTS_THROTTLED)
 		throttle_begin(task, &state->throttle);
 }
 
@@ -131,15 +138,14 @@ static __always_inline bool wait_take(struct wait *wait, const struct task_state
 		if (!wait->ns && remark != WAIT_AT_END)
 			return false;
 	}
-	wait->key.stack = (struct stack_key){
+	wait->key = (struct stack_key){
 		.user_id = state->user_id,
 		.waker_id = state->waker_id,
 		.state = state->letter,
 		.remark = remark | (state->at_start | wait_is_cut(state, off_ns)) * WAIT_AT_START,
 	};
-	if (lock_settings.wanted)
-		lock_key_fill(&wait->key, &state->lock);
-	if (wait_settings.throttled)
+	wait->lock = state->lock;
+	if (COUNTS_THROTTLED)
 		wait->throttle = state->throttle;
 	return true;
 }
@@ -151,60 +157,11 @@ static __always_inline void wait_end(struct task_state *state)
 	barrier();
 }
 
-/* Counts the part of a wait that a quota caused, if there is one, and takes it off. */
-static __always_inline void throttled_count(struct task_struct *task, struct wait *wait)
-{
-	__u64 ns = throttle_take(task, &wait->throttle, wait->runnable_ns);
-	__u8 remark = wait->key.stack.remark;
-
-	if (!ns)
-		return;
-	wait->key.stack.remark = WAIT_THROTTLED;
-	stack_count(&wait->key.stack, ns, wait_settings.part == PART_ALL ? ns : 0);
-	wait->key.stack.remark = remark;
-	wait->runnable_ns -= ns;
-	wait->ns -= ns;
-}
-
-static __noinline void wait_count(struct task_struct *task, struct wait *wait,
-				  enum kernel_stack kernel_stack)
-{
-	bool is_next = kernel_stack == KERNEL_STACK_OF_NEXT;
-
-	stack_key_owner(&wait->key.stack, task);
-	if (lock_settings.wanted) { /* the kernel's stack shows no more than that */
-		wait->key.generation = TASK_READ(task, self_exec_id);
-		lock_count(&wait->key, wait->ns,
-			   wait_settings.part == PART_ALL ? wait->runnable_ns : 0);
-		return;
-	}
-	if (is_next || (kernel_stack == KERNEL_STACK_OF_ANY && wait->ns))
-		wait->key.stack.kernel_id = stack_intern_kernel_of(task, is_next);
-	if (wait_settings.throttled && wait->runnable_ns) {
-		throttled_count(task, wait);
-		if (!wait->ns)
-			return;
-	}
-	stack_count(&wait->key.stack, wait->ns,
-		    wait_settings.part == PART_ALL ? wait->runnable_ns : 0);
-}
-
-/* With --locks, only waits for locks of programs count here. */
-static __always_inline bool lock_is_wanted(struct task_struct *task, bool is_current)
-{
-	struct task_state *state;
-
-	if (!lock_settings.wanted)
-		return true;
-	state = task_state_find(task);
-	return state && futex_find_wait(task, &state->lock, is_current);
-}
-
 /* ---- time on CPU ---- */
 
 static __always_inline void run_begin(struct task_state *state, __u64 now_ns)
 {
-	if (wait_settings.on_cpu)
+	if (COUNTS_RUNS)
 		state->on_ns = now_ns;
 }
 
@@ -212,7 +169,7 @@ static __always_inline void run_begin(struct task_state *state, __u64 now_ns)
 static __always_inline void run_end(struct task_struct *task, struct task_state *state,
 				    __u64 now_ns)
 {
-	if (!wait_settings.on_cpu)
+	if (!COUNTS_RUNS)
 		return;
 	if (state->on_ns && state->on_ns < now_ns && task_switches(task) == state->switches + 1)
 		state->ran_ns += now_ns - state->on_ns;
@@ -264,24 +221,9 @@ static __always_inline void run_cut(struct task_struct *task, struct task_state 
 	run_count(task, state);
 }
 
-/* Events between the exit and the last switch follow, as far as the thread still has ids. */
-static __always_inline void task_end(struct task_struct *task)
-{
-	struct task_state *state;
-
-	if (!wait_settings.on_cpu || !filter_task(task))
-		return;
-	state = task_state_find(task);
-	if (!state)
-		return;
-	if (state->off_ns)
-		switch_in_late(task, state);
-	run_cut(task, state, bpf_ktime_get_ns());
-}
-
 static __always_inline __u64 last_switch_out(struct task_struct *task)
 {
-	struct task_state *state = wait_settings.on_cpu ? task_state_find(task) : NULL;
+	struct task_state *state = COUNTS_RUNS ? task_state_find(task) : NULL;
 	__u64 now_ns;
 
 	if (!state)
@@ -309,7 +251,7 @@ static __always_inline __u64 switch_out(void *ctx, struct task_struct *task, boo
 	if (raw_state & TASK_DEAD)
 		return last_switch_out(task);
 	raw_state = preempt ? 0 : state_of_wait(raw_state);
-	if (!state_is_wanted(raw_state) || !lock_is_wanted(task, true))
+	if (!state_is_wanted(raw_state) || !wait_begin(task, true))
 		return 0;
 	user_id = stack_intern_user_typed(ctx, task);
 	state = task_state_find(task); /* checked again, for the verifier, as in struct wait */
@@ -323,7 +265,7 @@ static __always_inline __u64 switch_out(void *ctx, struct task_struct *task, boo
 	run_end(task, state, now_ns);
 	state->switches = task_switches(task);
 	state->wake_ns = state_is_runnable(raw_state) ? now_ns : 0;
-	if (wait_settings.throttled)
+	if (COUNTS_THROTTLED)
 		throttle_clear(&state->throttle);
 	if (state->wake_ns)
 		runnable_begin(task, state);
@@ -345,24 +287,19 @@ static __always_inline void switch_in(struct task_struct *task, __u64 now_ns)
 	wait_end(state);
 	is_counted = wait_take(&wait, state, off_ns, now_ns, 0);
 	run_begin(state, now_ns);
-	if (lock_settings.wanted)
-		state->lock.addr = 0;
 	if (is_counted)
 		wait_count(task, &wait, KERNEL_STACK_OF_NEXT);
 }
 
-SEC("tp_btf/sched_switch")
-int BPF_PROG(waits_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+static __always_inline void wait_switch(void *ctx, bool preempt, struct task_struct *prev,
+					struct task_struct *next)
 {
-	struct lock_cpu *cpu = lock_enter();
 	__u64 now_ns = 0;
 
 	if (!task_is_idle(prev))
 		now_ns = switch_out(ctx, prev, preempt);
 	if (!task_is_idle(next))
 		switch_in(next, now_ns);
-	lock_leave(cpu);
-	return 0;
 }
 
 /* A waker has an id like a stack's: the hash of its two stacks and its comm. */
@@ -384,36 +321,6 @@ static __always_inline __u64 waker_intern(void *ctx)
 	return id;
 }
 
-static __always_inline bool wakes_up(const struct task_state *state)
-{
-	return lock_settings.wanted ? lock_wakes_up(&state->lock)
-				    : !state->off_ns || !state->wake_ns;
-}
-
-/*
- * With --waker or --locks: a program of its own, since it takes the verifier long. The task may be
- * on its way to sleep, and still on its CPU.
- */
-SEC("tp_btf/sched_waking")
-int BPF_PROG(waits_waking, struct task_struct *task)
-{
-	struct task_state *state = task_state_find(task);
-	struct lock_cpu *cpu;
-
-	if (!state || !wakes_up(state))
-		return 0;
-	if (lock_settings.wanted)
-		lock_note_waker(task, &state->lock);
-	if (wait_settings.waker) {
-		cpu = lock_enter();
-		state->waking_id = waker_intern(ctx);
-		lock_leave(cpu);
-	}
-	if (!state->off_ns) /* it waits for a kernel lock, or is about to */
-		state->waker_id = state->waking_id;
-	return 0;
-}
-
 /*
  * The task is in its run queue now, and has been switched out before: not so at sched_waking, which
  * comes as soon as it has announced its sleep. (With the delayed dequeuing of 6.12 a task that is
@@ -430,37 +337,8 @@ int BPF_PROG(waits_wakeup, struct task_struct *task)
 		state->wake_ns = bpf_ktime_get_ns();
 		state->waker_id = state->waking_id;
 	}
-	if (wait_settings.throttled && !state->throttle.queue)
+	if (COUNTS_THROTTLED && !state->throttle.queue)
 		runnable_begin(task, state);
-	return 0;
-}
-
-/* Starts the first wait of a new task. */
-SEC("tp_btf/sched_wakeup_new")
-int BPF_PROG(waits_wakeup_new, struct task_struct *task)
-{
-	struct task_state *state;
-
-	if (!filter_task(task))
-		return 0;
-	state = task_state_find(task);
-	if (!state || !state_is_wanted(0))
-		return 0;
-	state->letter = state_letter(0);
-	state->off_ns = bpf_ktime_get_ns();
-	state->wake_ns = state->off_ns;
-	runnable_begin(task, state);
-	return 0;
-}
-
-/* With --throttled: a task that waits for a CPU goes to another one. */
-SEC("tp_btf/sched_migrate_task")
-int BPF_PROG(waits_migrate, struct task_struct *task, int cpu)
-{
-	struct task_state *state = task_state_find(task);
-
-	if (state && state->off_ns)
-		throttle_move(task, &state->throttle, cpu);
 	return 0;
 }
 

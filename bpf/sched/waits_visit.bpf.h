@@ -44,7 +44,7 @@ static __always_inline bool send_registers(struct bpf_iter__task *ctx, struct ta
 /* Starts the run of a task that is on a CPU when tracing begins, if it has none yet. */
 static __always_inline void run_begin_at_start(struct task_struct *task)
 {
-	struct task_state *state = wait_settings.on_cpu ? task_state_find(task) : NULL;
+	struct task_state *state = COUNTS_RUNS ? task_state_find(task) : NULL;
 
 	if (!state || state->on_ns || state->ran_ns || !filter_task(task))
 		return;
@@ -66,7 +66,7 @@ static __noinline void visit_at_start(struct bpf_iter__task *ctx, struct task_st
 		run_begin_at_start(task);
 		return;
 	}
-	if (!filter_task(task) || !state_is_wanted(raw_state) || !lock_is_wanted(task, false))
+	if (!filter_task(task) || !state_is_wanted(raw_state) || !wait_begin(task, false))
 		return;
 	if (stack_settings.user && !task_is_kthread(task)) {
 		if (!send_registers(ctx, task, arrivals))
@@ -90,7 +90,7 @@ static __noinline void visit_at_start(struct bpf_iter__task *ctx, struct task_st
 static __always_inline void throttle_go_on(struct task_struct *task, __u64 off_ns,
 					   const struct throttle_mark *mark)
 {
-	struct task_state *state = wait_settings.throttled ? task_state_find(task) : NULL;
+	struct task_state *state = COUNTS_THROTTLED ? task_state_find(task) : NULL;
 
 	if (state && state->off_ns == off_ns && state->throttle.queue == mark->queue)
 		state->throttle = *mark;
@@ -139,7 +139,7 @@ static void task_visit(struct bpf_iter__task *ctx, struct task_struct *task,
 {
 	if (task_is_idle(task))
 		return;
-	if (window.end_ns && wait_settings.on_cpu)
+	if (window.end_ns && COUNTS_RUNS)
 		run_visit_at_end(task, state);
 	if (window.end_ns)
 		visit_at_end(task, state);

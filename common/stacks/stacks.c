@@ -262,9 +262,7 @@ static bool decide(bool (*predicate)(const struct run *run), const struct run *r
 /* NULL: values come from the tables of stack_count(). */
 static const struct stacks_source *source_of(const struct run *run)
 {
-	const struct stacks_source *source = spec_of(run)->source;
-
-	return source && decide(source->is_wanted, run, true) ? source : NULL;
+	return spec_of(run)->source;
 }
 
 bool stacks_want_user(const struct run *run)

@@ -30,8 +30,7 @@ struct stacks_source {
 	 */
 	int (*read)(struct run *run, map_visit_fn *visit, void *arg);
 	void (*write_text)(struct run *run);
-	void (*append_json)(struct run *run);	  /* after the stacks; NULL: nothing */
-	bool (*is_wanted)(const struct run *run); /* NULL: yes */
+	void (*append_json)(struct run *run); /* after the stacks; NULL: nothing */
 	bool adds_up; /* a report has the difference to the previous one; else the total */
 };
 

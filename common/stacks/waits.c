@@ -6,6 +6,7 @@
 
 #include "base/msg.h"
 #include "modules/taskstate.h"
+#include "output/remarks.h"
 #include "run/bpfmap.h"
 #include "run/features.h"
 #include "stacks/stacks.h"
@@ -25,38 +26,35 @@ static void close_object(void *skeleton)
 
 const struct skeleton waits_skeleton = { open_object, close_object };
 
-void waits_leave_out_kernel_locks(const struct run *run)
-{
-	program_leave_out(run, "lock_contention_begin");
-	program_leave_out(run, "lock_contention_end");
-	map_leave_out(run, "lock_cpus");
-}
+const char *const wait_remarks[WAIT_REMARKS] = {
+	[WAIT_AT_START] = REMARK_BLOCKED_AT_START,
+	[WAIT_AT_END] = REMARK_BLOCKED_AT_END,
+	[WAIT_AT_START | WAIT_AT_END] = REMARK_BLOCKED_THROUGHOUT,
+	[WAIT_THROTTLED] = REMARK_THROTTLED,
+};
 
-void waits_leave_out_locks(const struct run *run)
-{
-	waits_leave_out_kernel_locks(run);
-	map_leave_out(run, "lock_news");
-	map_leave_out(run, "lock_table");
-	map_leave_out(run, "lock_tables");
-}
-
-int waits_configure(const struct run *run, const struct wait_settings *wanted, bool finds_wakers)
+int waits_set_settings(const struct run *run, const struct wait_settings *wanted)
 {
 	struct wait_settings settings = *wanted;
 
 	settings.has_windows = run->interval_ns || run->is_metrics; /* which SIGUSR1 asks for */
-	if (!finds_wakers)
+	return map_set_settings(run, ".rodata.waits", &settings, sizeof(settings));
+}
+
+int waits_configure(const struct run *run, const struct wait_settings *wanted)
+{
+	if (!wanted->waker)
 		program_leave_out(run, "waits_waking");
-	if (!settings.on_cpu) {
+	if (!wanted->on_cpu) {
 		program_leave_out(run, WAITS_SAMPLER);
 		map_leave_out(run, "sampled");
 		program_leave_out(run, "waits_rename");
 	}
-	if (!settings.throttled)
+	if (!wanted->throttled)
 		program_leave_out(run, "waits_migrate");
 	else if (features_require_quotas())
 		return -ENOTSUP;
-	return map_set_settings(run, ".rodata.waits", &settings, sizeof(settings));
+	return waits_set_settings(run, wanted);
 }
 
 static int set_window(const struct run *run, const struct wait_window *window)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The loader's part of bpf/waits.bpf.c, for tools that also use taskstate_module,
- * kernel_tables_module and stacks_module: which waits are counted, and where a window of time cuts
- * them. Functions that return something: 0 or -errno, printed.
+ * The loader's part of bpf/sched/waits.bpf.h, for tools that also use taskstate_module and
+ * stacks_module: which waits are counted, and where a window of time cuts them. Functions that
+ * return something: 0 or -errno, printed.
  */
 #ifndef WAITS_H
 #define WAITS_H
@@ -10,17 +10,21 @@
 #include "abi/waits.h"
 #include "run/run.h"
 
+/* bpf/waits.bpf.c, with kernel_tables_module. */
 extern const struct skeleton waits_skeleton;
+
+/* Remarks of waits, by the bits of enum wait_remark. */
+#define WAIT_REMARKS (WAIT_THROTTLED + 1)
+extern const char *const wait_remarks[WAIT_REMARKS];
 
 /* The program for sampler_module, if the time on CPU is counted too. */
 #define WAITS_SAMPLER "waits_sample"
 
-/* Before load: without the kernel's locks, without all locks. */
-void waits_leave_out_kernel_locks(const struct run *run);
-void waits_leave_out_locks(const struct run *run);
+/* Configures bpf/waits.bpf.c before load. */
+int waits_configure(const struct run *run, const struct wait_settings *wanted);
 
-/* Configures BPF before load. finds_wakers: wakers are reported. */
-int waits_configure(const struct run *run, const struct wait_settings *wanted, bool finds_wakers);
+/* Configures another program that includes bpf/sched/waits.bpf.h. */
+int waits_set_settings(const struct run *run, const struct wait_settings *wanted);
 
 /* Once all is attached: threads that are off CPU wait from the window's start on. */
 int waits_start(struct run *run);

@@ -135,10 +135,9 @@ TEST(what_is_chosen_by_types_goes_by_the_file_of_them)
 
 	if (!file_copy("/sys/kernel/btf/vmlinux", path))
 		SKIP("no type information to copy");
-	tool = tool_run("offcputime", "--locks", "--duration", "100ms");
+	tool = tool_run("locks", "--duration", "100ms");
 	has_events = !strstr(tool->err, "no contention tracepoints");
-	tool = tool_try_in(hide_btf, NULL, "offcputime", "--locks", "--btf", path, "--duration",
-			   "100ms");
+	tool = tool_try_in(hide_btf, NULL, "locks", "--btf", path, "--duration", "100ms");
 	if (tool->status == SETUP_FAILED)
 		SKIP("/sys/kernel/btf can't be hidden");
 	CHECK_EQ(!strstr(tool->err, "no contention tracepoints"), has_events);
@@ -504,7 +503,7 @@ TEST_UNLESS(cgroups_lack, a_signal_at_any_moment_ends_a_run_without_much_work)
 		{ "profile", HERE, "-f" },
 		{ "profile", HERE, "--wall", "--interval", "1s" },
 		{ "offcputime", HERE, "--format", "json", "--interval", "1s" },
-		{ "offcputime", HERE, "--locks", "--interval", "1s" },
+		{ "locks", HERE, "--interval", "1s" },
 		{ "pagefaults", HERE, "--without", "nothing" },
 		{ "pagefaults", HERE, "--format", "json", "--interval", "1s" },
 		{ "runqlat", HERE, "-P" },

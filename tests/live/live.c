@@ -899,7 +899,7 @@ static bool is_ours(const char *name)
 {
 	static const char *const names[] = { "runqlat_",    "offcputi", "profile_", "syscount",
 					     "pagefaul",    "memleak_", "filter_f", "task_state_",
-					     "unwind_proc", "waits_" };
+					     "unwind_proc", "waits_",	"locks_" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (!strncmp(name, names[i], strlen(names[i])))

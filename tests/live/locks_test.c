@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * offcputime --locks, live: of locks that a program knows, how often somebody waited for each, who
+ * locks, live: of locks that a program knows, how often somebody waited for each, who
  * let them go, and what they are called. Counts are exact.
  */
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static const char *make_file(void)
 /* The children, too. */
 static struct proc *trace_locks(struct proc *work, const char *format)
 {
-	return trace_pid(work, "offcputime", "--locks", "--waker", "--follow", "--format", format);
+	return trace_pid(work, "locks", "--waker", "--follow", "--format", format);
 }
 
 static const char *lock_line(const struct proc *tool, const char *part)
@@ -99,8 +99,8 @@ TEST(locks_of_programs_are_counted_one_by_one)
 /* exit_group() wakes up all other threads of the process, and releases nothing. */
 TEST(who_ends_the_process_has_released_no_lock)
 {
-	struct proc *tool = tool_run("offcputime", "--locks", "--format", "json", "--",
-				     work_path("contend"), "1", "leave");
+	struct proc *tool =
+		tool_run("locks", "--format", "json", "--", work_path("contend"), "1", "leave");
 	const char *line = lock_line(tool, "\"name\":\"contend:static_lock\"");
 
 	check_lock(line, "mutex", 1, NULL);
@@ -163,7 +163,7 @@ TEST(the_whole_system_has_locks)
 {
 	struct proc *other = work_start("contend", "100000", make_file());
 	struct proc *work = start_locks(make_file());
-	struct proc *tool = tool_start("offcputime", "--locks", "--waker", "--format", "json");
+	struct proc *tool = tool_start("locks", "--waker", "--format", "json");
 	const char *line;
 
 	work_go(other);
@@ -194,8 +194,7 @@ TEST(folded_stacks_have_the_lock_at_the_root)
 TEST(names_of_locks_can_stay_as_the_linker_has_them)
 {
 	struct proc *work = start_locks(make_file());
-	struct proc *tool =
-		trace_pid(work, "offcputime", "-f", "--locks", "--no-demangle", "--comm", "waiter");
+	struct proc *tool = trace_pid(work, "locks", "-f", "--no-demangle", "--comm", "waiter");
 
 	CHECK(folded_sum(tool->out, "waiter", "[mutex contend:_ZN3appL10timed_lockE]") > 0);
 	CHECK_LACKS(tool->out, "app::");
@@ -205,7 +204,7 @@ TEST(other_formats_have_the_locks_too)
 {
 	struct proc *work = start_locks(make_file());
 	const char *path = text_of("%s/locks.svg", folder_make());
-	struct proc *tool = tool_start_on(work, "offcputime", "--locks", "--output", path);
+	struct proc *tool = tool_start_on(work, "locks", "--output", path);
 	const char *picture;
 
 	work_do(work);
@@ -218,11 +217,23 @@ TEST(each_interval_has_its_own_counts)
 {
 	const char *file = make_file();
 	struct proc *work = work_start("contend", "100000", file);
-	struct proc *tool = tool_start_on(work, "offcputime", "--locks", "--interval", "1s",
-					  "--count", "3", "--format", "json");
+	struct proc *tool = tool_start_on(work, "locks", "--interval", "1s", "--count", "3",
+					  "--format", "json");
 
 	work_go(work);
 	tool_finish(tool);
 	CHECK_EQ(lines_with(tool->out, "\"type\":\"run\""), 3);
 	CHECK_EQ(lines_with(tool->out, "\"name\":\"contend:static_lock\""), 3);
+}
+
+TEST(offcputime_hands_its_option_on)
+{
+	struct proc *work = start_locks(make_file());
+	struct proc *tool =
+		trace_pid(work, "offcputime", "--locks", "--follow", "--format", "json");
+
+	check_lock(lock_line(tool, "\"name\":\"contend:static_lock\""), "mutex", (uint64_t)rounds(),
+		   "holder");
+	CHECK_HAS(tool->err, "offcputime: --locks has become the tool locks\n");
+	CHECK_HAS(tool->err, "\nlocks: ");
 }

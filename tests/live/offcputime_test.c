@@ -211,11 +211,11 @@ TEST(intervals_add_up)
 }
 
 /* As those of an emulator or of a just-in-time compiler, which lives on. */
-static void check_ever_new(struct proc *work, const char *option)
+static void check_ever_new(struct proc *work, const char *name)
 {
 	const char *path = text_of("%s/x.txt", folder_make());
-	struct proc *tool = trace_pid(work, "offcputime", option, "--interval", "250ms", "--output",
-				      path, "--keep", "2");
+	struct proc *tool = trace_pid(work, name, "--user-stacks-only", "--interval", "250ms",
+				      "--output", path, "--keep", "2");
 
 	CHECK_LACKS(tool->err, "without their stack");
 	if (at_size(1, 0)) /* a small one is no measure */
@@ -225,9 +225,9 @@ static void check_ever_new(struct proc *work, const char *option)
 TEST(ever_new_stacks_take_no_more_than_some)
 {
 	check_ever_new(work_start("paths", "16", text_of("%d", at_size(7500, 50)), "0"),
-		       "--user-stacks-only");
+		       "offcputime");
 	check_ever_new(work_start("paths", "16", text_of("%d", at_size(4000, 50)), "0", "lock"),
-		       "--locks");
+		       "locks");
 }
 
 /* Nothing of such a wait is counted in one report after another, and then it is. */

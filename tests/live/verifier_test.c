@@ -308,10 +308,15 @@ TEST(the_verifier_has_little_to_do_in_waits)
 	check_size("waits");
 }
 
+TEST(the_verifier_has_little_to_do_in_locks)
+{
+	check_size("locks");
+}
+
 TEST(functions_that_call_each_other_have_stack_enough_on_old_kernels)
 {
-	static const char *const names[] = { "profile", "waits", "runqlat", "syscount",
-					     "pagefaults" };
+	static const char *const names[] = { "profile", "waits",    "locks",
+					     "runqlat", "syscount", "pagefaults" };
 	struct verdict v;
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What sort of lock a futex is, by who waits for it; and who waited for one of the kernel. */
 #include "abi/locks.h"
-#include "offcputime/lock_names.h"
+#include "locks/lock_names.h"
 #include "unit.h"
 
 #define MAX_FRAMES 16
@@ -56,9 +56,9 @@ TEST(a_lock_s_kind_is_what_waits)
 	CHECK_STR(kind_of(LOCK_FUTEX, STACK("pthread_mutex_lock", "a", "b", "c", "d", "e", "f")),
 		  "futex");
 	/* only conditions are conditions */
-	CHECK(lock_kind_is_condition(kind_of(LOCK_FUTEX, STACK("pthread_cond_timedwait"))));
-	CHECK(!lock_kind_is_condition(kind_of(LOCK_FUTEX, STACK("sem_wait"))));
-	CHECK(!lock_kind_is_condition(kind_of(LOCK_FUTEX_PI, STACK("pthread_cond_wait"))));
+	CHECK_EQ(lock_kind_base(12, kind_of(LOCK_FUTEX, STACK("pthread_cond_timedwait"))), 8);
+	CHECK_EQ(lock_kind_base(12, kind_of(LOCK_FUTEX, STACK("sem_wait"))), 12);
+	CHECK_EQ(lock_kind_base(12, kind_of(LOCK_FUTEX_PI, STACK("pthread_cond_wait"))), 12);
 	/* other kinds do not ask the stack */
 	CHECK_STR(kind_of(LOCK_FUTEX_PI, STACK("pthread_mutex_lock")), "pi-mutex");
 	CHECK_STR(kind_of(LOCK_FUTEX_ANY, STACK("main")), "any-of");

@@ -2,7 +2,7 @@
 /* What addresses of locks are called, in this process and its children. */
 #include <pthread.h>
 
-#include "offcputime/lock_names.h"
+#include "locks/lock_names.h"
 #include "process/processes.h"
 #include "symbols/variables.h"
 #include "unit.h"
@@ -39,38 +39,38 @@ static const struct lock_name *find(const void *address, bool is_private)
 	return lock_names_find(names, getpid(), 1, (uintptr_t)address, is_private);
 }
 
-#define CHECK_NAME(lock, is_condition, name)                      \
-	do {                                                      \
-		char *text_ = lock_name_text(lock, is_condition); \
-		CHECK_STR(text_, name);                           \
-		free(text_);                                      \
+#define CHECK_NAME(lock, kind, name)                      \
+	do {                                              \
+		char *text_ = lock_name_text(lock, kind); \
+		CHECK_STR(text_, name);                   \
+		free(text_);                              \
 	} while (0)
 
 TEST(variables_have_their_symbols_names)
 {
-	CHECK_NAME(find(&known_lock, true), false, "lock_names_test:known_lock");
-	CHECK_NAME(find(&more_locks[1], true), false, "lock_names_test:more_locks+0x28");
-	CHECK_NAME(find(&written, true), false, "lock_names_test:written");
+	CHECK_NAME(find(&known_lock, true), "mutex", "lock_names_test:known_lock");
+	CHECK_NAME(find(&more_locks[1], true), "mutex", "lock_names_test:more_locks+0x28");
+	CHECK_NAME(find(&written, true), "mutex", "lock_names_test:written");
 	CHECK_EQ(find(&known_lock, true)->pid, getpid());
 	CHECK(find(&known_lock, true) == find(&known_lock, true));
 }
 
 TEST(names_are_those_that_programmers_wrote)
 {
-	CHECK_NAME(find(&mangled_lock, true), false, "lock_names_test:app::table_mutex");
+	CHECK_NAME(find(&mangled_lock, true), "mutex", "lock_names_test:app::table_mutex");
 	CHECK_STR(find(&mangled_lock, true)->symbol, "_ZN3appL11table_mutexE");
 	lock_names_free(names);
 	processes_free(processes);
 	begin_as(true);
-	CHECK_NAME(find(&mangled_lock, true), false, "lock_names_test:_ZN3appL11table_mutexE");
+	CHECK_NAME(find(&mangled_lock, true), "mutex", "lock_names_test:_ZN3appL11table_mutexE");
 }
 
 TEST(a_part_of_a_condition_stands_for_it)
 {
 	const char *part = (const char *)&known_condition + 40;
 
-	CHECK_NAME(find(part, true), true, "lock_names_test:known_condition");
-	CHECK_NAME(find(part, true), false, "lock_names_test:known_condition+0x28");
+	CHECK_NAME(find(part, true), "condition", "lock_names_test:known_condition");
+	CHECK_NAME(find(part, true), "mutex", "lock_names_test:known_condition+0x28");
 }
 
 static const char *with_address(const char *name, const void *address)
@@ -86,8 +86,8 @@ TEST(memory_has_its_kind_and_address)
 	char *anon = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	char *heap = sbrk(4096);
 
-	CHECK_NAME(find(heap, true), false, with_address("[heap]", heap));
-	CHECK_NAME(find(anon + 40, true), false, with_address("[anon]", anon + 40));
+	CHECK_NAME(find(heap, true), "mutex", with_address("[heap]", heap));
+	CHECK_NAME(find(anon + 40, true), "mutex", with_address("[anon]", anon + 40));
 	munmap(anon, 4096);
 }
 
@@ -100,13 +100,15 @@ TEST(a_shared_lock_is_one_wherever_it_is_mapped)
 	CHECK(fd >= 0 && !ftruncate(fd, 8192));
 	first = mmap(NULL, 8192, PROT_READ, MAP_SHARED, fd, 0);
 	second = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 4096);
-	CHECK(find(first + 4136, false) == find(second + 40, false));
-	CHECK(find(first + 4136, false) != find(second + 48, false));
-	CHECK(find(first + 4136, true) != find(second + 40, true));
+	CHECK(lock_name_is_same(find(first + 4136, false), find(second + 40, false)));
+	CHECK_EQ(lock_name_hash(find(first + 4136, false)),
+		 lock_name_hash(find(second + 40, false)));
+	CHECK(!lock_name_is_same(find(first + 4136, false), find(second + 48, false)));
+	CHECK(!lock_name_is_same(find(first + 4136, true), find(second + 40, true)));
 	CHECK_EQ(find(first + 4136, false)->pid, 0);
 	CHECK_EQ(find(first + 4136, true)->pid, getpid());
 	snprintf(expected, sizeof(expected), "%s+0x1028", path);
-	CHECK_NAME(find(second + 40, false), false, expected);
+	CHECK_NAME(find(second + 40, false), "mutex", expected);
 	munmap(first, 8192);
 	munmap(second, 4096);
 	close(fd);
@@ -122,7 +124,7 @@ TEST(processes_have_locks_of_their_own)
 			pause();
 	CHECK(find(&known_lock, true) !=
 	      lock_names_find(names, child, 1, (uintptr_t)&known_lock, true));
-	CHECK_NAME(lock_names_find(names, child, 1, (uintptr_t)&known_lock, true), false,
+	CHECK_NAME(lock_names_find(names, child, 1, (uintptr_t)&known_lock, true), "mutex",
 		   "lock_names_test:known_lock");
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
@@ -135,7 +137,7 @@ TEST(what_is_gone_is_an_address)
 	if (!child)
 		_exit(0);
 	waitpid(child, NULL, 0);
-	CHECK_NAME(lock_names_find(names, child, 1, 0x1230, true), false, "0x1230");
+	CHECK_NAME(lock_names_find(names, child, 1, 0x1230, true), "mutex", "0x1230");
 }
 
 TEST(locks_of_the_kernel_have_a_symbol_or_a_function)
@@ -144,15 +146,15 @@ TEST(locks_of_the_kernel_have_a_symbol_or_a_function)
 	char *mark;
 
 	lock = lock_names_find_kernels(names, 0xffffffff81000010);
-	CHECK_NAME(lock, false, "0xffffffff81000010");
+	CHECK_NAME(lock, "mutex", "0xffffffff81000010");
 	lock->function = strdup("pipe_write");
-	CHECK_NAME(lock, false, "in pipe_write 0xffffffff81000010");
-	mark = lock_name_mark(lock, false);
-	CHECK_STR(mark, "in pipe_write");
+	CHECK_NAME(lock, "mutex", "in pipe_write 0xffffffff81000010");
+	mark = lock_name_mark(lock, "mutex");
+	CHECK_STR(mark, "[mutex in pipe_write]");
 	free(mark);
 	lock->symbol = strdup("big_lock");
 	lock->start = lock->vaddr = lock->addr;
-	CHECK_NAME(lock, false, "big_lock");
+	CHECK_NAME(lock, "mutex", "big_lock");
 	CHECK(lock == lock_names_find_kernels(names, 0xffffffff81000010));
 }
 
@@ -169,15 +171,15 @@ TEST(what_is_at_an_address_later_is_another_lock)
 	char path[] = "/tmp/lock_names_test.XXXXXX", *before, *after;
 	int fd = mkstemp(path);
 
-	before = lock_name_text(find(memory, false), false);
+	before = lock_name_text(find(memory, false), "mutex");
 	CHECK(fd >= 0 && !ftruncate(fd, 4096));
 	CHECK(mmap(memory, 4096, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) == memory);
 	end_reports(2);
-	after = lock_name_text(find(memory, false), false); /* in use all the time */
+	after = lock_name_text(find(memory, false), "mutex"); /* in use all the time */
 	CHECK_STR(after, before);
 	free(after);
 	end_reports(3);
-	after = lock_name_text(find(memory, false), false);
+	after = lock_name_text(find(memory, false), "mutex");
 	CHECK_STR(after, path);
 	free(before);
 	free(after);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The table of locks as it is printed. */
 #include "abi/waits.h"
-#include "offcputime/lock_table.h"
+#include "locks/lock_table.h"
 #include "unit.h"
 
 static char db[] = "db", symbol[] = "table", path[] = "/dev/shm/x", function[] = "pipe_write",
@@ -33,11 +33,11 @@ static void add(const struct lock_name *lock, const char *kind, const char *wake
 {
 	struct lock_sum sum = { count, us * 1000, 0, us * 1000 / count };
 	struct lock_key key = { .stack.comm = "waiter",
-				.waker_tgid = 7,
-				.end = waker ? LOCK_END_RELEASED : LOCK_END_UNSEEN };
+				.lock.waker_tgid = 7,
+				.lock.end = waker ? LOCK_END_RELEASED : LOCK_END_UNSEEN };
 
 	if (waker)
-		snprintf(key.waker_comm, sizeof(key.waker_comm), "%s", waker);
+		snprintf(key.lock.waker_comm, sizeof(key.lock.waker_comm), "%s", waker);
 	lock_table_add(table, lock, kind, &key, &sum);
 }
 
@@ -95,7 +95,7 @@ TEST(waits_that_go_on_or_were_given_up_are_told)
 	struct lock_sum sum = { 3, 3000, 0, 1000 };
 
 	lock_table_add(table, &shared, "mutex", &key, &sum);
-	key = (struct lock_key){ .end = LOCK_END_GIVEN_UP };
+	key = (struct lock_key){ .lock.end = LOCK_END_GIVEN_UP };
 	sum.count = 2;
 	lock_table_add(table, &shared, "mutex", &key, &sum);
 	CHECK_HAS(printed(&plain), " /dev/shm/x+0x40 [3 waiting] [2 given up]\n");
@@ -117,8 +117,8 @@ TEST(a_waker_with_several_stacks_is_one)
 
 	for (size_t i = 0; i < 3; i++) {
 		struct lock_key key = { .stack.waker_id = stacks[i],
-					.waker_comm = "often",
-					.end = LOCK_END_RELEASED };
+					.lock.waker_comm = "often",
+					.lock.end = LOCK_END_RELEASED };
 
 		lock_table_add(table, &shared, "mutex", &key, &sum);
 	}

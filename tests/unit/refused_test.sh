@@ -35,8 +35,8 @@ close_group()
 }
 
 # Lines "CULPRIT | TOOLS | WORDS", as a shell reads them, below the name of what they show.
-all='runqlat offcputime profile syscount pagefaults memleak'
-stacks='profile offcputime pagefaults memleak'
+all='runqlat offcputime locks profile syscount pagefaults memleak'
+stacks='profile offcputime locks pagefaults memleak'
 group='' bad=0
 while IFS= read -r line; do
 	case $line in
@@ -200,12 +200,12 @@ patterns_that_are_none_are_refused:
 --without: the pattern is empty | stacks | --without ''
 
 what_locks_can_not_have_is_refused:
---state | offcputime | --locks --state D
---blocked | offcputime | --locks --blocked
---runnable | offcputime | --runnable --locks
---no-idle | offcputime | --locks --no-idle
---top | offcputime | --locks --top
-prometheus | offcputime | --locks --format prometheus
+--state | locks | --state D
+--blocked | locks | --blocked
+--runnable | locks | --runnable
+--no-idle | locks | --no-idle
+--top | locks | --top
+prometheus | locks | --format prometheus
 
 what_wall_time_can_not_have_is_refused:
 --wall and --per-cpu exclude each other | profile | --wall --per-cpu

@@ -5,6 +5,7 @@
 #include "modules/exposition.h"
 #include "offcputime/wait_states.h"
 #include "run/command_line.h"
+#include "stacks/waits.h"
 #include "unit.h"
 
 struct options {
@@ -17,6 +18,7 @@ static const struct opt opts[] = {
 	{ 0, "runnable", NULL, OPT_FLAG(struct options, runnable), "" },
 	{},
 };
+static const struct column columns[] = { { .name = "runnable", .rest = "blocked" }, {} };
 static const struct tool tool = {
 	.name = "offcputime",
 	.unit = "microseconds",
@@ -29,7 +31,7 @@ static const struct tool tool = {
 /* 5 s in all, of which 2 s runnable, as BPF counts them by the option; and 1 s throttled. */
 static struct profile *waits_of(uint64_t runnable_part_s)
 {
-	struct profile *p = profile_new("microseconds", wait_columns, NULL);
+	struct profile *p = profile_new("microseconds", columns, NULL);
 	struct sample s = { .comm = "a", .cpu = -1, .state = 'S' };
 
 	s.value = 5 * NS_PER_S;

@@ -10,7 +10,7 @@
 #include "base/parse.h"
 #include "modules/exposition.h"
 #include "offcputime/wait_states.h"
-#include "output/remarks.h"
+#include "stacks/waits.h"
 
 /* ---- wait metrics ---- */
 
@@ -51,19 +51,6 @@ void wait_metrics_add(struct run *run, const struct profile *profile)
 }
 
 /* ---- wait states ---- */
-
-const char *const wait_remarks[WAIT_REMARKS] = {
-	[WAIT_AT_START] = REMARK_BLOCKED_AT_START,
-	[WAIT_AT_END] = REMARK_BLOCKED_AT_END,
-	[WAIT_AT_START | WAIT_AT_END] = REMARK_BLOCKED_THROUGHOUT,
-	[WAIT_THROTTLED] = REMARK_THROTTLED,
-};
-
-const struct column wait_columns[] = {
-	{ .name = "runnable", .rest = "blocked" },
-	{ .name = "waits" },
-	{},
-};
 
 static int parse_mask(const char *what, const char *text, struct wait_states *states)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* --state: the states in which a wait counts; and remarks of waits that were cut. */
+/* --state: the states in which a wait counts; and metrics of waits. */
 #ifndef WAIT_STATES_H
 #define WAIT_STATES_H
 
@@ -14,13 +14,6 @@
  * seconds, by the state of the thread and the part.
  */
 void wait_metrics_add(struct run *run, const struct profile *profile);
-
-/* Remarks of waits, by the bits of enum wait_remark. */
-#define WAIT_REMARKS (WAIT_THROTTLED + 1)
-extern const char *const wait_remarks[WAIT_REMARKS];
-
-/* Columns of each wait: how long it was runnable; with --locks, how many there were. */
-extern const struct column wait_columns[];
 
 struct wait_states {
 	uint32_t letters; /* bit i: letter i of STATE_LETTERS (bpf/abi/waits.h) */

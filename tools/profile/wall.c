@@ -100,8 +100,7 @@ static int configure_wall(struct run *run)
 	};
 
 	run->period = NULL;
-	waits_leave_out_locks(run);
-	return waits_configure(run, &settings, settings.waker);
+	return waits_configure(run, &settings);
 }
 
 const struct module wall_module = {

@@ -24,13 +24,17 @@
  */
 const char *lock_kind_name(uint32_t kind, const struct frame *const *frames, size_t n);
 
-bool lock_kind_is_condition(const char *name);
-
 /*
  * Returns the kernel function that waited for a lock: the innermost one outside of the lock's own
  * code. NULL: there is none. frames: the kernel stack, root first.
  */
 const char *lock_kind_user(const struct frame *const *frames, size_t n);
+
+/*
+ * Returns the address that stands for a lock: in the C library's condition variables, waiters
+ * alternate between two words. kind: as returned above; NULL: assumes a condition variable.
+ */
+uint64_t lock_kind_base(uint64_t addr, const char *kind);
 
 struct processes;
 struct lock_names;
@@ -49,6 +53,8 @@ struct lock_name {
 	/* Else the mapping that it is in: a file's path, "[heap]", "[anon]"; NULL: unknown. */
 	char *mapping;
 	uint64_t offset; /* in the file; 0: it is none */
+	dev_t dev;	 /* of the file, if processes share the lock */
+	ino_t ino;	 /* 0: they don't */
 
 	/* For the kernel: the lock's symbol, or else the function that waited for it. */
 	char *function;
@@ -62,8 +68,8 @@ void lock_names_free(struct lock_names *names);
 void lock_names_begin_report(struct lock_names *names);
 
 /*
- * Returns the lock at an address of a process, after `generation` execs; the same for all processes
- * that share it, unless is_private. Valid until lock_names_begin_report() or lock_names_free().
+ * Returns the lock at an address of a process, after `generation` execs. is_private: other
+ * processes don't share it. Valid until lock_names_begin_report() or lock_names_free().
  */
 const struct lock_name *lock_names_find(struct lock_names *names, pid_t pid, uint32_t generation,
 					uint64_t addr, bool is_private);
@@ -71,14 +77,21 @@ const struct lock_name *lock_names_find(struct lock_names *names, pid_t pid, uin
 /* Returns a lock of the kernel; the caller sets its symbol and function. */
 struct lock_name *lock_names_find_kernels(struct lock_names *names, uint64_t addr);
 
+/* Returns true if both are one lock, perhaps as two processes refer to it; then hashes are equal. */
+bool lock_name_is_same(const struct lock_name *a, const struct lock_name *b);
+uint64_t lock_name_hash(const struct lock_name *lock);
+
 /*
  * For people: "locks:table", "locks:table+0x28", "[libfoo.so+0x1234]", "/dev/shm/x+0x40", "[heap]
- * 0x55d0c0a012a0", "0x7f120000a010", "in pipe_write 0xffff888104a3c000". is_condition: the variable
- * is a condition variable; waiters use a part of it. Freed with free().
+ * 0x55d0c0a012a0", "0x7f120000a010", "in pipe_write 0xffff888104a3c000". Waiters for a condition
+ * use a part of the variable, which is not shown. Freed with free().
  */
-char *lock_name_text(const struct lock_name *lock, bool is_condition);
+char *lock_name_text(const struct lock_name *lock, const char *kind);
 
-/* The same as a key for totals: kernel locks with a function have no address. Freed with free(). */
-char *lock_name_mark(const struct lock_name *lock, bool is_condition);
+/*
+ * The same with the kind, as root of a stack: "[mutex locks:table]". Kernel locks with a function
+ * have no address. Freed with free().
+ */
+char *lock_name_mark(const struct lock_name *lock, const char *kind);
 
 #endif

@@ -8,12 +8,11 @@
 #include "base/clock.h"
 #include "base/container.h"
 #include "base/escape.h"
-#include "base/hash.h"
 #include "base/hashtable.h"
 #include "base/mem.h"
 #include "base/order.h"
-#include "offcputime/lock_names.h"
-#include "offcputime/lock_table.h"
+#include "locks/lock_names.h"
+#include "locks/lock_table.h"
 #include "output/json.h"
 #include "output/quantity.h"
 #include "output/writer.h"
@@ -85,12 +84,12 @@ static void add_sums(struct sums *sums, const struct sums *more)
 /* Compares the lock alone: its kind comes from stacks, which may be truncated. */
 static struct row *find_row(struct lock_table *table, const struct lock_name *lock)
 {
-	uint64_t hash = hash_add(0, (uintptr_t)lock);
+	uint64_t hash = lock_name_hash(lock);
 	struct hashlink *link = hashtable_first(&table->by_lock, hash);
 	struct row *row;
 
 	for (; link; link = hashtable_next(link))
-		if (container_of(link, struct row, link)->lock == lock)
+		if (lock_name_is_same(container_of(link, struct row, link)->lock, lock))
 			return container_of(link, struct row, link);
 	row = mem_zalloc(1, sizeof(*row));
 	row->lock = lock;
@@ -104,10 +103,10 @@ static void add_waker(struct row *row, const struct lock_key *key, const struct 
 
 	row->wakers = mem_grow(row->wakers, row->n_wakers, &row->cap, sizeof(*row->wakers));
 	waker = &row->wakers[row->n_wakers++];
-	*waker = (struct waker){ .tgid = key->waker_tgid,
+	*waker = (struct waker){ .tgid = key->lock.waker_tgid,
 				 .stack_id = key->stack.waker_id,
 				 .sums = *sums };
-	memcpy(waker->comm, key->waker_comm, TASK_COMM_LEN);
+	memcpy(waker->comm, key->lock.waker_comm, TASK_COMM_LEN);
 }
 
 static bool is_vague(const char *kind)
@@ -127,8 +126,8 @@ void lock_table_add(struct lock_table *table, const struct lock_name *lock, cons
 		memcpy(row->comm, key->stack.comm, TASK_COMM_LEN);
 	add_sums(&row->sums, &sums);
 	row->waiting += key->stack.remark & WAIT_AT_END ? sum->count : 0;
-	row->given_up += key->end == LOCK_END_GIVEN_UP ? sum->count : 0;
-	if (key->end == LOCK_END_RELEASED)
+	row->given_up += key->lock.end == LOCK_END_GIVEN_UP ? sum->count : 0;
+	if (key->lock.end == LOCK_END_RELEASED)
 		add_waker(row, key, &sums);
 }
 
@@ -274,7 +273,7 @@ static void print_notes(FILE *f, const struct row *row)
 
 static void print_row(FILE *f, const struct row *row)
 {
-	char *name = lock_name_text(row->lock, lock_kind_is_condition(row->kind));
+	char *name = lock_name_text(row->lock, row->kind);
 	char who[WHO_BYTES];
 
 	describe_waker(row, who, sizeof(who));
@@ -337,7 +336,7 @@ void lock_table_print(FILE *f, struct lock_table *table, const struct lock_style
 static void print_json_lock(struct json *json, const struct row *row)
 {
 	const struct lock_name *lock = row->lock;
-	char *name = lock_name_text(lock, lock_kind_is_condition(row->kind));
+	char *name = lock_name_text(lock, row->kind);
 
 	json_text(json, "space", lock->is_kernels ? "kernel" : "user");
 	json_text(json, "kind", row->kind);

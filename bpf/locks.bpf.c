@@ -1,17 +1,18 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+// SPDX-License-Identifier: GPL-2.0-only
 /*
- * Waits counted per lock: waits for futexes (futex.bpf.h) as they end, off CPU, and waits for
+ * Waits counted per lock: waits for futexes (sched/futex.bpf.h) as they end, off CPU, and waits for
  * kernel locks between its events contention_begin and contention_end (since 5.19, commit
  * 16edd9b511a1).
  *
  * Counting takes locks itself, of ring buffers and tables. Contention on these must not be counted
- * while they are held, so each program that takes them notes this for its CPU.
+ * while they are held, so each program that takes them notes this for its CPU. Programs interrupt
+ * each other: a wake-up by an interrupt in the middle of counting a lock.
  */
-#ifndef LOCKS_BPF_H
-#define LOCKS_BPF_H
-
-#include "sched/wait_state.bpf.h"
-#include "stack/stack.bpf.h"
+#define STACK_NESTED
+#define STACK_RECURS
+#define WAITS_PER_LOCK
+#include "abi/locks.h"
+#include "sched/waits_visit.bpf.h"
 
 const volatile struct lock_settings lock_settings SEC(".rodata.locks");
 
@@ -37,7 +38,7 @@ static __always_inline struct lock_cpu *lock_this_cpu(void)
 }
 
 /*
- * Enters this CPU's state; the caller must leave it. No atomics: an interrupt on this CPU has left
+ * Marks this CPU as counting, until lock_leave(). No atomics: an interrupt on this CPU has left
  * before we go on.
  */
 static __always_inline struct lock_cpu *lock_enter(void)
@@ -61,9 +62,10 @@ static __always_inline void lock_leave(struct lock_cpu *cpu)
 
 static __always_inline void lock_announce(const struct lock_key *key)
 {
-	struct lock_news news = { key->addr, key->stack.tgid, key->generation, key->is_private };
+	const struct lock_wait *lock = &key->lock;
+	struct lock_news news = { lock->addr, key->stack.tgid, lock->generation, lock->is_private };
 
-	if (!lock_is_kernels(key->kind))
+	if (!lock_is_kernels(lock->kind))
 		bpf_ringbuf_output(&lock_news, &news, sizeof(news), 0);
 }
 
@@ -79,25 +81,12 @@ static __always_inline struct lock_sum *lock_find_sum(const struct lock_key *key
 	return bpf_map_lookup_elem(table, key); /* another CPU may have been faster */
 }
 
-/* Fills a key except its stack, and the generation of a program. */
-static __always_inline void lock_key_fill(struct lock_key *key, const struct lock_wait *wait)
-{
-	key->addr = wait->addr;
-	key->waker_tgid = wait->waker_tgid;
-	key->generation = 0;
-	key->kind = wait->kind;
-	key->end = wait->end;
-	key->is_private = wait->is_private;
-	__builtin_memset(key->padding, 0, sizeof(key->padding));
-	__builtin_memcpy(key->waker_comm, wait->waker_comm, TASK_COMM_LEN);
-}
-
 static __always_inline void lock_count(const struct lock_key *key, __u64 ns, __u64 runnable_ns)
 {
 	struct lock_sum *sum = lock_find_sum(key);
 
 	if (!ns)
-		return; /* only its stack ids, see wait_count() */
+		return; /* only its stack ids, see wait_take() */
 	if (!sum) {
 		loss_count(LOSS_MAP_FULL, ns);
 		return;
@@ -108,6 +97,57 @@ static __always_inline void lock_count(const struct lock_key *key, __u64 ns, __u
 		__sync_fetch_and_add(&sum->runnable_ns, runnable_ns);
 	if (sum->longest_ns < ns)
 		sum->longest_ns = ns;
+}
+
+/* ---- locks of programs ---- */
+
+static __always_inline bool wait_begin(struct task_struct *task, bool is_current)
+{
+	struct task_state *state = task_state_find(task);
+
+	if (!state || !futex_find_wait(task, &state->lock.wait, is_current))
+		return false;
+	state->lock.wait.generation = TASK_READ(task, self_exec_id);
+	return true;
+}
+
+/* The kernel stack is omitted: it ends in futex(2). */
+static __noinline void wait_count(struct task_struct *task, struct wait *wait,
+				  enum kernel_stack kernel_stack)
+{
+	struct lock_key key = { .stack = wait->key, .lock = wait->lock.wait };
+
+	stack_key_owner(&key.stack, task);
+	lock_count(&key, wait->ns, wait->runnable_ns);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(locks_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	struct lock_cpu *cpu = lock_enter();
+
+	wait_switch(ctx, preempt, prev, next);
+	lock_leave(cpu);
+	return 0;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(locks_waking, struct task_struct *task)
+{
+	struct task_state *state = task_state_find(task);
+	struct lock_cpu *cpu;
+
+	if (!state || !lock_wakes_up(&state->lock.wait))
+		return 0;
+	lock_note_waker(task, &state->lock.wait);
+	if (wait_settings.waker) {
+		cpu = lock_enter();
+		state->waking_id = waker_intern(ctx);
+		lock_leave(cpu);
+	}
+	if (!state->off_ns) /* it waits for a kernel lock, or is about to sleep */
+		state->waker_id = state->waking_id;
+	return 0;
 }
 
 /* ---- locks of the kernel ---- */
@@ -152,19 +192,25 @@ static __always_inline void lock_begin_spin(struct lock_cpu *cpu, __u64 addr, __
 	spin->began_ns = bpf_ktime_get_ns();
 }
 
+static __always_inline bool lock_waits_for_kernels(const struct lock_wait *wait, __u64 addr)
+{
+	return wait->addr == addr && lock_is_kernels(wait->kind);
+}
+
 /* A mutex has two events: when it spins, and when it goes to sleep. */
 static __always_inline void lock_begin_sleep(struct task_struct *task, __u64 addr, __u8 kind)
 {
 	struct task_state *state = task_state_find(task);
 
-	if (!state || (state->lock.began_ns && state->lock.addr == addr))
+	if (!state || lock_waits_for_kernels(&state->lock.wait, addr))
 		return;
 	state->waker_id = 0;
-	lock_begin(&state->lock, addr, kind, bpf_ktime_get_ns());
+	lock_begin(&state->lock.wait, addr, kind);
+	state->lock.began_ns = bpf_ktime_get_ns();
 }
 
 SEC("tp_btf/contention_begin")
-int BPF_PROG(lock_contention_begin, void *lock, unsigned int flags)
+int BPF_PROG(locks_contention_begin, void *addr, unsigned int flags)
 {
 	struct task_struct *task = current_task();
 	struct lock_cpu *cpu = lock_this_cpu();
@@ -173,20 +219,21 @@ int BPF_PROG(lock_contention_begin, void *lock, unsigned int flags)
 	if (!cpu || cpu->n_inside || !filter_task(task))
 		return 0;
 	if (lock_kind_spins(kind))
-		lock_begin_spin(cpu, (__u64)lock, kind);
+		lock_begin_spin(cpu, (__u64)addr, kind);
 	else
-		lock_begin_sleep(task, (__u64)lock, kind);
+		lock_begin_sleep(task, (__u64)addr, kind);
 	return 0;
 }
 
-static __always_inline bool lock_end_spin(struct lock_cpu *cpu, __u64 addr, struct lock_wait *wait)
+static __always_inline bool lock_end_spin(struct lock_cpu *cpu, __u64 addr, struct lock_state *lock)
 {
 	for (__u32 n = LOCK_SPINS; n > 0; n--) {
 		struct lock_spin *spin = &cpu->spins[n - 1];
 
 		if (n > cpu->n_spins || spin->addr != addr)
 			continue;
-		lock_begin(wait, addr, spin->kind, spin->began_ns);
+		lock_begin(&lock->wait, addr, spin->kind);
+		lock->began_ns = spin->began_ns;
 		cpu->n_spins = n - 1;
 		return true;
 	}
@@ -194,59 +241,57 @@ static __always_inline bool lock_end_spin(struct lock_cpu *cpu, __u64 addr, stru
 }
 
 static __always_inline bool lock_end_sleep(struct task_struct *task, __u64 addr,
-					   struct lock_wait *wait, __u64 *waker_id)
+					   struct lock_state *lock, __u64 *waker_id)
 {
 	struct task_state *state = task_state_find(task);
 
-	if (!state || !state->lock.began_ns || state->lock.addr != addr)
+	if (!state || !lock_waits_for_kernels(&state->lock.wait, addr))
 		return false;
-	*wait = state->lock;
+	*lock = state->lock;
 	*waker_id = state->waker_id;
-	state->lock.began_ns = 0;
-	state->lock.addr = 0;
+	state->lock.wait.addr = 0;
 	return true;
 }
 
 static __always_inline void lock_count_kernels(void *ctx, struct task_struct *task,
-					       const struct lock_wait *wait, __u64 waker_id)
+					       const struct lock_state *lock, __u64 waker_id)
 {
-	__u64 ns = bpf_ktime_get_ns() - wait->began_ns;
-	struct lock_key key = { .stack.waker_id = waker_id };
+	__u64 ns = bpf_ktime_get_ns() - lock->began_ns;
+	struct lock_key key = { .stack.waker_id = waker_id, .lock = lock->wait };
 
 	if (!ns || ns < wait_settings.min_ns || ns > wait_settings.max_ns)
 		return;
 	key.stack.user_id = stack_intern_user_typed(ctx, task);
 	key.stack.kernel_id = stack_intern_kernel_current(ctx);
 	stack_key_owner(&key.stack, task);
-	lock_key_fill(&key, wait);
 	lock_count(&key, ns, 0);
 }
 
 SEC("tp_btf/contention_end")
-int BPF_PROG(lock_contention_end, void *lock, int result)
+int BPF_PROG(locks_contention_end, void *addr, int result)
 {
 	struct task_struct *task = current_task();
 	struct lock_cpu *cpu = lock_this_cpu();
-	struct lock_wait wait = {};
+	struct lock_state lock = {};
 	__u64 waker_id = 0;
 
 	if (!cpu || !filter_task(task))
 		return 0;
 	if (cpu->n_inside) {
-		cpu->n_skipped++;
+		loss_count(LOSS_NESTED, 0);
 		return 0;
 	}
-	if (!lock_end_spin(cpu, (__u64)lock, &wait) &&
-	    !lock_end_sleep(task, (__u64)lock, &wait, &waker_id))
+	if (!lock_end_spin(cpu, (__u64)addr, &lock) &&
+	    !lock_end_sleep(task, (__u64)addr, &lock, &waker_id))
 		return 0;
 	if (result < 0) { /* a signal has ended the wait, not a waker */
-		lock_give_up(&wait);
+		lock_give_up(&lock.wait);
 		waker_id = 0;
 	}
 	cpu->n_inside++;
-	lock_count_kernels(ctx, task, &wait, waker_id);
+	lock_count_kernels(ctx, task, &lock, waker_id);
 	lock_leave(cpu);
 	return 0;
 }
 
-#endif
+char LICENSE[] SEC("license") = "GPL";

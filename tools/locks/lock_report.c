@@ -1,30 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Waits by lock; see locks.h. */
+/* From counts per lock to the report; see lock_report.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <bpf/bpf.h>
-#include <bpf/btf.h>
-#include <bpf/libbpf.h>
-
 #include "abi/locks.h"
 #include "abi/waits.h"
-#include "base/array.h"
 #include "base/mem.h"
 #include "base/msg.h"
+#include "locks/lock_names.h"
+#include "locks/lock_report.h"
+#include "locks/lock_table.h"
 #include "modules/kernelnames.h"
-#include "offcputime/lock_names.h"
-#include "offcputime/lock_table.h"
-#include "offcputime/locks.h"
-#include "output/quantity.h"
 #include "run/bpf_object.h"
 #include "run/bpfmap.h"
 #include "run/features.h"
 #include "run/loss.h"
 #include "run/ringbuf.h"
 #include "stacks/stacks.h"
-#include "stacks/waits.h"
 #include "symbols/ksyms.h"
 
 struct counted {
@@ -39,106 +32,49 @@ struct counted_list {
 };
 
 struct locks {
-	bool is_wanted;
-	bool has_kernels;
 	struct map_pair tables;
 	struct ringbuf *news;
 	struct lock_names *names;
 	struct lock_table *table; /* of the report being made */
 };
 
-static const struct locks defaults = {
+static const struct locks fresh = {
 	.tables = { .slot = "lock_tables", .first = "lock_table" },
-};
-
-static const struct opt lock_opts[] = {
-	{ 0, "locks", NULL, OPT_FLAG(struct locks, is_wanted),
-	  "show lock waits per lock, and who released it", "top" },
-	{},
 };
 
 static struct locks *locks_of(const struct run *run)
 {
-	return run_state(run, &locks_module);
-}
-
-bool locks_are_wanted(const struct run *run)
-{
-	return locks_of(run)->is_wanted;
-}
-
-uint32_t locks_states(const struct run *run, uint32_t letters)
-{
-	return locks_are_wanted(run) ? 1U << STATE_INTERRUPTIBLE : letters;
+	return run_state(run, &lock_report_module);
 }
 
 /* ---- before load ---- */
 
-/*
- * These options choose among waits by properties that a lock's waits share, or show something else.
- */
-static int check_locks(struct run *run)
+static void leave_out_kernels(const struct run *run)
 {
-	static const char *const others[] = { "state", "blocked", "runnable", "throttled",
-					      "no-idle" };
-
-	if (!locks_are_wanted(run))
-		return 0;
-	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
-		if (run_given(run, others[i]))
-			return msg_error("--locks and --%s exclude each other", others[i]);
-	if (run->is_metrics)
-		return msg_error("--locks has no metrics (drop --format prometheus)");
-	return 0;
-}
-
-static int leave_out_locks(struct run *run)
-{
-	waits_leave_out_locks(run);
-	return 0;
-}
-
-static int find_kernels(struct run *run, struct locks *locks)
-{
-	const struct btf *types = object_types(run);
-
-	if (!types)
-		return -EINVAL;
-	locks->has_kernels = features_tracepoint(types, "contention_begin");
-	if (locks->has_kernels)
-		return 0;
-	waits_leave_out_kernel_locks(run);
-	msg_warn("--locks: no kernel locks, only locks of programs: Linux %s has no contention "
-		 "tracepoints (needs 5.19)",
+	program_leave_out(run, "locks_contention_begin");
+	program_leave_out(run, "locks_contention_end");
+	map_leave_out(run, "lock_cpus");
+	msg_warn("no kernel locks, only locks of programs: Linux %s has no contention tracepoints "
+		 "(needs 5.19)",
 		 run->system.release);
-	return 0;
 }
 
 static int configure_locks(struct run *run)
 {
-	struct locks *locks = locks_of(run);
-	struct lock_settings settings = { .wanted = true, .has_turns = run_has_turns(run) };
-	int err;
+	struct lock_settings settings = { .has_turns = run_has_turns(run) };
+	const struct btf *types = object_types(run);
 
-	err = find_kernels(run, locks);
-	if (err)
-		return err;
-	settings.kernel = locks->has_kernels;
-	map_pair_configure(run, &locks->tables, stacks_entries(run), settings.has_turns);
+	if (!types)
+		return -EINVAL;
+	settings.kernel = features_tracepoint(types, "contention_begin");
+	if (!settings.kernel)
+		leave_out_kernels(run);
+	map_pair_configure(run, &locks_of(run)->tables, stacks_entries(run), settings.has_turns);
 	loss_name_option(run, "stack-storage-size");
 	return map_set_settings(run, ".rodata.locks", &settings, sizeof(settings));
 }
 
 /* ---- while tracing ---- */
-
-/*
- * In the C library's condition variables, waiters alternate between two words. kind NULL: assumes a
- * condition variable.
- */
-static uint64_t base_of(uint64_t addr, const char *kind)
-{
-	return !kind || lock_kind_is_condition(kind) ? addr & ~7ULL : addr;
-}
 
 static int on_news(void *ctx, void *data, size_t size)
 {
@@ -149,7 +85,7 @@ static int on_news(void *ctx, void *data, size_t size)
 	if (size < sizeof(*news))
 		return 0;
 	lock_names_find(locks->names, pid, news->generation, news->addr, news->is_private);
-	lock_names_find(locks->names, pid, news->generation, base_of(news->addr, NULL),
+	lock_names_find(locks->names, pid, news->generation, lock_kind_base(news->addr, NULL),
 			news->is_private);
 	return 0;
 }
@@ -163,32 +99,6 @@ static int start_locks(struct run *run)
 	return locks->news ? 0 : -EIO;
 }
 
-static uint64_t count_skipped(const struct run *run)
-{
-	size_t n_cpus = (size_t)libbpf_num_possible_cpus();
-	struct lock_cpu *cpus = mem_zalloc(n_cpus, sizeof(*cpus));
-	uint32_t zero = 0;
-	uint64_t n = 0;
-
-	bpf_map_lookup_elem(bpf_map__fd(map_find(run, "lock_cpus")), &zero, cpus);
-	for (size_t i = 0; i < n_cpus; i++)
-		n += cpus[i].n_skipped;
-	free(cpus);
-	return n;
-}
-
-static void stop_locks(struct run *run)
-{
-	const struct locks *locks = locks_of(run);
-	uint64_t n = locks->news && locks->has_kernels ? count_skipped(run) : 0;
-	char text[QUANTITY_MAX];
-
-	if (n)
-		msg_warn("%llu %s for kernel locks not counted: ended while others were being "
-			 "counted",
-			 (unsigned long long)n, quantity_unit(text, n, "waits"));
-}
-
 static void finish_locks(struct run *run)
 {
 	struct locks *locks = locks_of(run);
@@ -198,15 +108,10 @@ static void finish_locks(struct run *run)
 	lock_names_free(locks->names);
 }
 
-const struct module locks_module = {
-	.title = "locks",
-	.opts = lock_opts,
-	.state = DEFAULTS(defaults),
-	.check = check_locks,
+const struct module lock_report_module = {
+	.state = DEFAULTS(fresh),
 	.configure = configure_locks,
-	.leave_out = leave_out_locks,
 	.start = start_locks,
-	.stop = stop_locks,
 	.finish = finish_locks,
 };
 
@@ -233,13 +138,13 @@ static void name_symbols(struct run *run, const struct counted_list *list)
 	size_t n = 0;
 
 	for (size_t i = 0; i < list->count; i++)
-		if (lock_is_kernels(list->items[i].key.kind))
-			addrs[n++] = list->items[i].key.addr;
+		if (lock_is_kernels(list->items[i].key.lock.kind))
+			addrs[n++] = list->items[i].key.lock.addr;
 	if (n && kernelnames)
 		ksyms = kernelnames_for(kernelnames, addrs, n);
 	for (size_t i = 0; ksyms && i < list->count; i++)
-		if (lock_is_kernels(list->items[i].key.kind))
-			name_symbol(locks_of(run)->names, ksyms, list->items[i].key.addr);
+		if (lock_is_kernels(list->items[i].key.lock.kind))
+			name_symbol(locks_of(run)->names, ksyms, list->items[i].key.lock.addr);
 	if (ksyms)
 		ksyms_free(ksyms);
 	free(addrs);
@@ -247,7 +152,7 @@ static void name_symbols(struct run *run, const struct counted_list *list)
 
 static const struct lock_name *find_kernels_lock(struct run *run, const struct lock_key *key)
 {
-	struct lock_name *lock = lock_names_find_kernels(locks_of(run)->names, key->addr);
+	struct lock_name *lock = lock_names_find_kernels(locks_of(run)->names, key->lock.addr);
 	size_t n;
 	const struct frame *const *frames = stacks_frames(run, key->stack.kernel_id, &n);
 	const char *function;
@@ -291,8 +196,7 @@ static bool is_shown(const struct run *run, const struct lock_key *key)
 static void hand_on(const struct reading *reading, const struct counted *counted,
 		    const struct lock_name *lock, const char *kind)
 {
-	char *name = lock_name_mark(lock, lock_kind_is_condition(kind));
-	char *mark = mem_printf("[%s %s]", kind, name);
+	char *mark = lock_name_mark(lock, kind);
 	struct stacks_value value = {
 		.value = counted->sum.total_ns,
 		.columns = { counted->sum.runnable_ns, counted->sum.count },
@@ -301,7 +205,6 @@ static void hand_on(const struct reading *reading, const struct counted *counted
 
 	reading->visit(&counted->key.stack, &value, reading->arg);
 	free(mark);
-	free(name);
 }
 
 static void report_one(const struct reading *reading, const struct counted *counted)
@@ -312,12 +215,13 @@ static void report_one(const struct reading *reading, const struct counted *coun
 	const struct lock_name *lock;
 	size_t n = 0;
 	const struct frame *const *frames = stacks_frames(reading->run, key->stack.user_id, &n);
-	const char *kind = lock_kind_name(key->kind, frames, frames ? n : 0);
+	const char *kind = lock_kind_name(key->lock.kind, frames, frames ? n : 0);
 
-	lock = lock_is_kernels(key->kind)
+	lock = lock_is_kernels(key->lock.kind)
 		       ? find_kernels_lock(reading->run, key)
-		       : lock_names_find(locks->names, (pid_t)key->stack.tgid, key->generation,
-					 base_of(key->addr, kind), key->is_private);
+		       : lock_names_find(locks->names, (pid_t)key->stack.tgid, key->lock.generation,
+					 lock_kind_base(key->lock.addr, kind),
+					 key->lock.is_private);
 	if (!counted->sum.total_ns) { /* an ongoing wait, not yet long enough to count */
 		reading->visit(&key->stack, &nothing, reading->arg);
 		return;
@@ -389,10 +293,9 @@ static void append_json(struct run *run)
 	lock_table_print_json(run->out, locks_of(run)->table, &style);
 }
 
-const struct stacks_source locks_source = {
+const struct stacks_source lock_source = {
 	.read = read_locks,
 	.write_text = write_text,
 	.append_json = append_json,
-	.is_wanted = locks_are_wanted,
 	.adds_up = true,
 };

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Which locks do threads wait for, and who releases them? Measures waits for locks of programs by
+ * their futexes, and waits for locks of the kernel by its events of contention, and totals them per
+ * lock.
+ */
+#include "abi/waits.h"
+#include "base/clock.h"
+#include "base/msg.h"
+#include "locks/lock_report.h"
+#include "modules/target.h"
+#include "modules/taskstate.h"
+#include "run/tool.h"
+#include "stacks/stacks.h"
+#include "stacks/unwind_maps.h"
+#include "stacks/waits.h"
+
+#include "locks.skel.h"
+
+struct options {
+	bool user_threads, kernel_threads, waker, without_throughout;
+	uint64_t min_ns, max_ns;
+};
+
+static const struct options defaults = { .max_ns = UINT64_MAX };
+
+static const struct opt opts[] = {
+	{ 'u', "user-threads-only", NULL, OPT_FLAG(struct options, user_threads),
+	  "skip kernel threads", "kernel-threads-only" },
+	{ 'k', "kernel-threads-only", NULL, OPT_FLAG(struct options, kernel_threads),
+	  "skip user threads" },
+	{ 'm', "min-block-time", "USEC", OPT_DURATION(struct options, min_ns, NS_PER_US),
+	  "count only waits of at least USEC" },
+	{ 'M', "max-block-time", "USEC", OPT_DURATION(struct options, max_ns, NS_PER_US),
+	  "count only waits of at most USEC" },
+	{ 0, "waker", NULL, OPT_FLAG(struct options, waker),
+	  "show stacks of threads that released the lock" },
+	{ 'x', "without-throughout", NULL, OPT_FLAG(struct options, without_throughout),
+	  "skip threads blocked for the whole run" },
+	{},
+};
+
+static unsigned int threads(const struct run *run)
+{
+	const struct options *options = run->options;
+
+	return options->user_threads ? FILTER_USER : options->kernel_threads ? FILTER_KERNEL : 0;
+}
+
+static bool always(const struct run *run)
+{
+	(void)run;
+	return true;
+}
+
+static unsigned int hidden_remark(const struct run *run)
+{
+	return run_given(run, "without-throughout") ? WAIT_AT_START | WAIT_AT_END : 0;
+}
+
+static const struct target_spec target = { .threads = threads };
+static const struct column columns[] = { { .name = "runnable", .rest = "blocked" },
+					 { .name = "waits" },
+					 {} };
+static const struct stacks_spec stacks = {
+	.raw_unit = "nanoseconds",
+	.divisor = NS_PER_US,
+	.remarks = wait_remarks,
+	.n_remarks = WAIT_REMARKS,
+	.are_waits = true,
+	.columns = columns,
+	.source = &lock_source,
+	.needs_kernel = always, /* they show the function that waited for a kernel lock */
+	.prefers_text = always,
+	.hidden_remark = hidden_remark,
+};
+
+static int check(struct run *run)
+{
+	const struct options *options = run->options;
+
+	if (options->min_ns > options->max_ns)
+		return msg_error("--min-block-time is longer than --max-block-time");
+	return 0;
+}
+
+/* Threads sleep interruptibly when they wait for locks of programs. */
+static int configure(struct run *run)
+{
+	const struct options *options = run->options;
+	struct wait_settings settings = {
+		.min_ns = options->min_ns,
+		.max_ns = options->max_ns,
+		.states = 1U << STATE_INTERRUPTIBLE,
+		.waker = options->waker,
+	};
+
+	return waits_set_settings(run, &settings);
+}
+
+/* Threads that wait now have waited until now. */
+static int report(struct run *run)
+{
+	int err = run->is_peek ? 0 : waits_end_window(run);
+
+	return err ? err : stacks_report(run);
+}
+
+DEFINE_SKELETON(locks);
+
+static const struct tool locks = {
+	.name = "locks",
+	.summary = "Totals waits per lock, to show which locks threads wait for, and who has them.",
+	.examples = "  locks -p 185 10            # locks of a process\n"
+		    "  locks --waker -p 185 10    # and the code that released them\n"
+		    "  locks --output locks.svg 5 # a flame graph, locks at the root\n"
+		    "  locks -m 10000             # everywhere, waits of at least 10 ms\n",
+	.usual = "pid comm container min-block-time waker without-throughout duration interval "
+		 "format output",
+	.unit = "microseconds",
+	.sums = true,
+	.operands = OPERANDS_DURATION,
+	.tid_letter = 't',
+	.opts = opts,
+	.options = DEFAULTS(defaults),
+	.modules = { { &target_module, &target },
+		     { &taskstate_module },
+		     { &stacks_module, &stacks },
+		     { &lock_report_module },
+		     { &unwind_module, NULL, stacks_want_user } },
+	.skeleton = &skeleton,
+	.check = check,
+	.configure = configure,
+	.start = waits_start,
+	.report = report,
+};
+
+int main(int argc, char **argv)
+{
+	return tool_main(&locks, argc, argv);
+}

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Names of locks; see lock_names.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi/locks.h"
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/container.h"
+#include "base/hash.h"
+#include "base/hashtable.h"
+#include "base/mem.h"
+#include "locks/lock_names.h"
+#include "process/processes.h"
+#include "symbols/demangle.h"
+#include "symbols/variables.h"
+
+/* ---- lock kinds ---- */
+
+#define LIBC_FRAMES 6 /* maximum frames of the C library around the wait */
+
+static const char condition[] = "condition";
+
+/* Parts of the names of the functions that wait: of glibc, musl and C11's threads. */
+static const struct {
+	const char *part, *kind;
+} functions[] = {
+	{ "pthread_cond_", condition },	  { "cnd_wait", condition },
+	{ "cnd_timedwait", condition },	  { "pthread_mutex_", "mutex" },
+	{ "lll_lock_wait", "mutex" },	  { "mtx_lock", "mutex" },
+	{ "mtx_timedlock", "mutex" },	  { "pthread_rwlock_", "rwlock" },
+	{ "sem_wait", "semaphore" },	  { "sem_timedwait", "semaphore" },
+	{ "sem_clockwait", "semaphore" }, { "pthread_barrier_wait", "barrier" },
+	{ "pthread_join", "join" },	  { "pthread_timedjoin", "join" },
+	{ "pthread_clockjoin", "join" },  { "thrd_join", "join" },
+};
+
+static const char *const kernel_names[LOCK_KINDS] = {
+	[LOCK_FUTEX] = "futex",	     [LOCK_FUTEX_PI] = "pi-mutex",
+	[LOCK_FUTEX_ANY] = "any-of", [LOCK_MUTEX] = "mutex",
+	[LOCK_RWSEM] = "rwsem",	     [LOCK_PERCPU_RWSEM] = "percpu-rwsem",
+	[LOCK_RTMUTEX] = "rtmutex",  [LOCK_SEMAPHORE] = "semaphore",
+	[LOCK_SPIN] = "spin",	     [LOCK_RWLOCK] = "rwlock",
+};
+
+static const char *kind_of_function(const char *name)
+{
+	for (size_t i = 0; name && i < ARRAY_SIZE(functions); i++)
+		if (strstr(name, functions[i].part))
+			return functions[i].kind;
+	return NULL;
+}
+
+/* Uses the innermost user frames; user stacks have no kernel frames. */
+const char *lock_kind_name(uint32_t kind, const struct frame *const *frames, size_t n)
+{
+	const char *name = NULL;
+
+	for (size_t i = 0; kind == LOCK_FUTEX && !name && i < n && i < LIBC_FRAMES; i++)
+		name = kind_of_function(frames[n - 1 - i]->name);
+	if (name)
+		return name;
+	return kernel_names[kind < LOCK_KINDS ? kind : LOCK_FUTEX];
+}
+
+/* How the names of the kernel's functions that take locks begin, after underscores. */
+static bool is_lock_code(const char *name)
+{
+	static const char *const beginnings[] = {
+		"mutex_",	"ww_mutex",	"rwsem_",
+		"down",		"up_",		"raw_",
+		"do_raw_",	"queued_",	"native_queued_",
+		"pv_queued",	"percpu_down_", "rt_mutex",
+		"percpu_rwsem", "rt_spin",	"rtlock_",
+		"rt_read_",	"rwbase_",	"rt_write_",
+		"osq_lock",	"contention_",	"trace_contention",
+	};
+
+	name += strspn(name, "_");
+	for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++)
+		if (!strncmp(name, beginnings[i], strlen(beginnings[i])))
+			return true;
+	return false;
+}
+
+const char *lock_kind_user(const struct frame *const *frames, size_t n)
+{
+	while (n > 0 && frames[n - 1]->name && is_lock_code(frames[n - 1]->name))
+		n--;
+	return n > 0 ? frames[n - 1]->name : NULL;
+}
+
+/*
+ * In the C library's condition variables, waiters alternate between two words. kind NULL: assumes a
+ * condition variable.
+ */
+uint64_t lock_kind_base(uint64_t addr, const char *kind)
+{
+	return !kind || !strcmp(kind, condition) ? addr & ~7ULL : addr;
+}
+
+/* ---- known locks ---- */
+
+#define REPORTS_UNUSED 2 /* then the next lock at that address is another one */
+
+/* A lock, as one process refers to it. */
+struct known {
+	struct hashlink link;
+	pid_t pid; /* 0: in the kernel */
+	uint32_t generation;
+	bool is_private;
+	uint32_t used; /* in that report last */
+	struct lock_name name;
+};
+
+struct lock_names {
+	struct processes *processes;
+	bool as_mangled;
+	struct hashtable known;
+	uint32_t n_reports;
+
+	/* The mappings of the process that was asked about last. */
+	struct mappings mappings;
+	pid_t mapped_pid;
+	uint32_t mapped_generation;
+};
+
+struct lock_names *lock_names_new(struct processes *processes, bool as_mangled)
+{
+	struct lock_names *names = mem_zalloc(1, sizeof(*names));
+
+	names->processes = processes;
+	names->as_mangled = as_mangled;
+	return names;
+}
+
+static void free_known(struct hashlink *link, void *arg)
+{
+	struct known *known = container_of(link, struct known, link);
+
+	(void)arg;
+	free(known->name.module);
+	free(known->name.symbol);
+	free(known->name.readable);
+	free(known->name.mapping);
+	free(known->name.function);
+	free(known);
+}
+
+static void age_known(struct hashlink *link, void *arg)
+{
+	struct known *known = container_of(link, struct known, link);
+	struct lock_names *names = arg;
+
+	free(known->name.function);
+	known->name.function = NULL;
+	if (names->n_reports - known->used <= REPORTS_UNUSED)
+		return;
+	hashtable_remove(&names->known, link);
+	free_known(link, NULL);
+}
+
+void lock_names_begin_report(struct lock_names *names)
+{
+	names->n_reports++;
+	mappings_free(&names->mappings);
+	names->mapped_pid = 0;
+	hashtable_visit(&names->known, age_known, names);
+}
+
+void lock_names_free(struct lock_names *names)
+{
+	if (!names)
+		return;
+	hashtable_free(&names->known, free_known, NULL);
+	mappings_free(&names->mappings);
+	free(names);
+}
+
+static bool is_known_as(const struct known *a, const struct known *b)
+{
+	return a->name.addr == b->name.addr && a->pid == b->pid && a->generation == b->generation &&
+	       a->is_private == b->is_private;
+}
+
+/* Sets *is_new if the lock was not known. */
+static struct known *find_or_add(struct lock_names *names, const struct known *wanted, bool *is_new)
+{
+	uint64_t hash = hash_add(hash_add(hash_add(0, wanted->name.addr), (uint64_t)wanted->pid),
+				 (uint64_t)wanted->generation << 1 | wanted->is_private);
+	struct hashlink *link = hashtable_first(&names->known, hash);
+	struct known *known;
+
+	while (link && !is_known_as(container_of(link, struct known, link), wanted))
+		link = hashtable_next(link);
+	*is_new = !link;
+	if (!link) {
+		known = mem_zalloc(1, sizeof(*known));
+		*known = *wanted;
+		hashtable_add(&names->known, &known->link, hash);
+		link = &known->link;
+	}
+	known = container_of(link, struct known, link);
+	known->used = names->n_reports;
+	return known;
+}
+
+/* ---- meaning of an address ---- */
+
+static bool find_variable(struct lock_names *names, struct known *known)
+{
+	struct maps *maps =
+		processes_look(names->processes, known->pid, known->generation, clock_now_ns());
+	struct lock_name *name = &known->name;
+	struct variable variable;
+	bool found = maps && variables_find(maps, known->pid, name->addr, &variable);
+
+	if (found) {
+		name->module = mem_strdup(variable.file->name);
+		name->symbol = variable.symbol ? mem_strdup(variable.symbol) : NULL;
+		name->readable = name->symbol && !names->as_mangled ? demangle(name->symbol) : NULL;
+		name->vaddr = variable.vaddr;
+		name->start = variable.start;
+		name->bytes = variable.bytes;
+	}
+	maps_release(maps);
+	return found;
+}
+
+/* Memory that comes and goes has the same kind of owner again, mostly. */
+static const struct mapping *find_mapping(struct lock_names *names, const struct known *known)
+{
+	bool is_read =
+		names->mapped_pid == known->pid && names->mapped_generation == known->generation;
+	const struct mapping *m =
+		is_read ? mappings_find(&names->mappings, known->name.addr) : NULL;
+
+	if (m)
+		return m;
+	mappings_free(&names->mappings);
+	names->mapped_generation = known->generation;
+	names->mapped_pid = mappings_read_all(&names->mappings, known->pid) ? 0 : known->pid;
+	return names->mapped_pid ? mappings_find(&names->mappings, known->name.addr) : NULL;
+}
+
+static void identify(struct lock_names *names, struct known *known)
+{
+	const struct mapping *m = find_variable(names, known) ? NULL : find_mapping(names, known);
+	struct lock_name *name = &known->name;
+
+	if (!m)
+		return;
+	name->mapping = mem_strdup(*m->path ? m->path : "[anon]");
+	name->offset = m->ino ? m->offset + (name->addr - m->start) : 0;
+	if (!m->is_shared || !m->ino || known->is_private)
+		return;
+	name->dev = m->dev;
+	name->ino = m->ino;
+	name->pid = 0;
+}
+
+const struct lock_name *lock_names_find(struct lock_names *names, pid_t pid, uint32_t generation,
+					uint64_t addr, bool is_private)
+{
+	const struct known wanted = { .pid = pid,
+				      .generation = generation,
+				      .is_private = is_private,
+				      .name = { .addr = addr, .pid = pid } };
+	bool is_new;
+	struct known *known = find_or_add(names, &wanted, &is_new);
+
+	if (is_new)
+		identify(names, known);
+	return &known->name;
+}
+
+struct lock_name *lock_names_find_kernels(struct lock_names *names, uint64_t addr)
+{
+	const struct known wanted = { .name = { .addr = addr, .is_kernels = true } };
+	bool is_new;
+
+	return &find_or_add(names, &wanted, &is_new)->name;
+}
+
+uint64_t lock_name_hash(const struct lock_name *lock)
+{
+	return lock->ino ? hash_add(hash_add(hash_add(0, lock->ino), lock->dev), lock->offset)
+			 : hash_add(0, (uintptr_t)lock);
+}
+
+bool lock_name_is_same(const struct lock_name *a, const struct lock_name *b)
+{
+	return a == b || (a->ino && a->ino == b->ino && a->dev == b->dev && a->offset == b->offset);
+}
+
+/* ---- texts ---- */
+
+#define CONDITION_BYTES 48 /* sizeof(pthread_cond_t) */
+
+static char *with_offset(const char *before, const char *name, uint64_t offset, const char *after)
+{
+	return offset ? mem_printf("%s%s+0x%llx%s", before, name, (unsigned long long)offset, after)
+		      : mem_printf("%s%s%s", before, name, after);
+}
+
+static char *with_address(const struct lock_name *lock, const char *before, const char *name)
+{
+	return mem_printf("%s%s%s0x%llx", before, name, *name ? " " : "",
+			  (unsigned long long)lock->addr);
+}
+
+/*
+ * A condition of the C library is one variable; the offset at which its waiters wait is internal.
+ */
+static char *variable_text(const struct lock_name *lock, const char *kind)
+{
+	bool is_whole = !strcmp(kind, condition) && lock->bytes == CONDITION_BYTES;
+	char *before, *text;
+
+	if (!lock->symbol)
+		return with_offset("[", lock->module, lock->vaddr, "]");
+	before = mem_printf("%s:", lock->module);
+	text = with_offset(before, lock->readable ? lock->readable : lock->symbol,
+			   is_whole ? 0 : lock->vaddr - lock->start, "");
+	free(before);
+	return text;
+}
+
+char *lock_name_text(const struct lock_name *lock, const char *kind)
+{
+	if (lock->is_kernels && lock->symbol)
+		return with_offset("", lock->symbol, lock->vaddr - lock->start, "");
+	if (lock->function)
+		return with_address(lock, "in ", lock->function);
+	if (lock->module)
+		return variable_text(lock, kind);
+	if (lock->mapping && lock->mapping[0] == '/')
+		return with_offset("", lock->mapping, lock->offset, "");
+	return with_address(lock, "", lock->mapping ? lock->mapping : "");
+}
+
+char *lock_name_mark(const struct lock_name *lock, const char *kind)
+{
+	char *name = lock->function && !lock->symbol ? mem_printf("in %s", lock->function)
+						     : lock_name_text(lock, kind);
+	char *mark = mem_printf("[%s %s]", kind, name);
+
+	free(name);
+	return mark;
+}
