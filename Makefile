@@ -120,7 +120,7 @@ $(PARTS)/gen/syscalls_compat.h: $(NUMBERS_AWK)
 $(PARTS)/gen/errno_numbers.h: $(NUMBERS_AWK)
 	$(call NUMBERS,errno.h,E,-v keep=1)
 
-$(OBJECTS)/tools/syscount/syscalls.o $(OBJECTS)/tools/syscount/errnames.o: $(GENERATED)
+$(OBJECTS)/tools/syscount/syscalls.o: $(GENERATED)
 
 # Text that C code carries along, as a string: x.css becomes x_css in x.css.h.
 $(PARTS)/embed/%.h: common/output/%

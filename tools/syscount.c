@@ -12,7 +12,6 @@
 #include "modules/topview.h"
 #include "run/tool.h"
 #include "syscount/calls.h"
-#include "syscount/errnames.h"
 #include "syscount/syscalls.h"
 
 #include "syscount.skel.h"

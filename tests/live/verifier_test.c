@@ -123,6 +123,17 @@ static void leave_finder_out(struct bpf_object *object)
 		leave_out(object, "kernel_tables_find");
 }
 
+/* Before 5.15 there are no cookies: pagefaults has a program for each kind of fault then. */
+static bool lacks_cookies(const struct bpf_program *prog)
+{
+	const char *name = bpf_program__name(prog);
+	size_t length = strlen(name);
+
+	return length > 5 && !strcmp(name + length - 5, "_both") &&
+	       libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_get_attach_cookie,
+				       NULL) != 1;
+}
+
 /* On tracepoints that the kernel doesn't have: of locks, before 5.19. */
 static void leave_absent_out(struct bpf_object *object)
 {
@@ -131,8 +142,9 @@ static void leave_absent_out(struct bpf_object *object)
 	bpf_object__for_each_program(prog, object) {
 		const char *name = bpf_program__section_name(prog);
 
-		if (!strncmp(name, "tp_btf/", 7) &&
-		    libbpf_find_vmlinux_btf_id(name + 7, BPF_TRACE_RAW_TP) < 0)
+		if (lacks_cookies(prog) ||
+		    (!strncmp(name, "tp_btf/", 7) &&
+		     libbpf_find_vmlinux_btf_id(name + 7, BPF_TRACE_RAW_TP) < 0))
 			bpf_program__set_autoload(prog, false);
 	}
 }

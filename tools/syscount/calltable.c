@@ -17,7 +17,6 @@
 #include "run/bpfmap.h"
 #include "syscount/call_columns.h"
 #include "syscount/calltable.h"
-#include "syscount/errnames.h"
 #include "syscount/syscalls.h"
 
 /* ---- call cells ---- */

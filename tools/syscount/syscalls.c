@@ -1,39 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Names of system calls; see syscalls.h. Headers of the machine that builds may be older than the
+ * Names of system calls and errors; see syscalls.h. Headers of the machine that builds may be older than the
  * kernel that runs, so calls that came since Linux 6.1 are listed here: from number 403 on a call
  * has the same number everywhere (Documentation/process/adding-syscalls.rst; the numbers are those
  * of scripts/syscall.tbl and arch/x86/entry/syscalls).
  */
+#include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "base/msg.h"
+#include "base/parse.h"
 #include "elf/elf64.h"
 #include "syscount/syscalls.h"
 
 #define LIST_COLUMNS 4
+#define MAX_ERRNO    4095 /* include/linux/err.h */
 
 /* A sigreturn restores all registers, including the one with its own number. */
 #define SIGRETURN_NUMBER (-1)
 
-struct call_name {
+struct number_name {
 	int32_t number;
 	const char *name;
 };
 
 #define NUMBER(number, name) { number, #name },
 
-static const struct call_name native_names[] = {
+static const struct number_name native_names[] = {
 #include "syscalls_native.h"
 };
 
-static const struct call_name compat_names[] = {
+static const struct number_name compat_names[] = {
 #include "syscalls_compat.h"
 	{ SYSCALL_NONE, "" },
 };
 
-static const struct call_name newer_names[] = {
+static const struct number_name newer_names[] = {
 	{ 451, "cachestat" },
 	{ 452, "fchmodat2" },
 	{ 453, "map_shadow_stack" },
@@ -57,35 +62,80 @@ static const struct call_name newer_names[] = {
 	{ 336, "uprobe" }, /* numbers that only x86-64 has */
 };
 
-static const struct call_table {
-	const struct call_name *names;
-	size_t count;
-} tables[CALL_ABIS][2] = {
-	[CALL_NATIVE] = { { native_names, ARRAY_SIZE(native_names) },
-			  { newer_names, ARRAY_SIZE(newer_names) } },
-	[CALL_COMPAT] = { { compat_names, ARRAY_SIZE(compat_names) },
-			  { newer_names, ARRAY_SIZE(newer_names) } },
+static const struct number_name error_names[] = {
+#include "errno_numbers.h"
 };
+
+/* include/linux/errno.h */
+static const struct number_name restart_names[] = {
+	{ 512, "ERESTARTSYS" },
+	{ 513, "ERESTARTNOINTR" },
+	{ 514, "ERESTARTNOHAND" },
+	{ 516, "ERESTART_RESTARTBLOCK" },
+};
+
+struct name_table {
+	const struct number_name *names;
+	size_t count;
+};
+
+#define NAME_TABLE(names)                \
+	{                                \
+		names, ARRAY_SIZE(names) \
+	}
+
+static const struct name_table calls[CALL_ABIS][2] = {
+	[CALL_NATIVE] = { NAME_TABLE(native_names), NAME_TABLE(newer_names) },
+	[CALL_COMPAT] = { NAME_TABLE(compat_names), NAME_TABLE(newer_names) },
+};
+static const struct name_table errors = NAME_TABLE(error_names);
+static const struct name_table restarts = NAME_TABLE(restart_names);
 
 static const char *compat_suffix(void)
 {
 	return elf64_own_machine() == EM_X86_64 ? " (i386)" : " (arm)";
 }
 
-/* On x86-64, numbers below 403 are not the same in both interfaces. */
-static const char *find_name(const struct call_table *table, int32_t number, int32_t lowest)
+/* Returns true for a name that is defined by another one of the same number, which is older. */
+static bool is_alias(const char *name)
 {
-	for (size_t i = 0; i < table->count; i++)
-		if (table->names[i].number == number && number >= lowest)
+	static const char *const aliases[] = { "EWOULDBLOCK", "EDEADLOCK", "ENOTSUP" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(aliases); i++)
+		if (!strcmp(name, aliases[i]))
+			return true;
+	return false;
+}
+
+static const char *find_name(const struct name_table *table, int32_t number)
+{
+	for (size_t i = 0; number >= 0 && i < table->count; i++)
+		if (table->names[i].number == number && !is_alias(table->names[i].name))
 			return table->names[i].name;
 	return NULL;
 }
 
+static int32_t find_number(const struct name_table *table, const char *name)
+{
+	for (size_t i = 0; i < table->count; i++)
+		if (!strcmp(table->names[i].name, name))
+			return table->names[i].number;
+	return SYSCALL_NONE;
+}
+
+/* ---- calls ---- */
+
+/* On x86-64, numbers below 403 are not the same in both interfaces. */
+static bool is_newer(enum call_abi abi, int32_t number)
+{
+	return abi != CALL_COMPAT || number >= 403;
+}
+
 const char *syscall_name(enum call_abi abi, int32_t number)
 {
-	const char *name = find_name(&tables[abi][0], number, 0);
+	const char *name = find_name(&calls[abi][0], number);
 
-	return name ? name : find_name(&tables[abi][1], number, abi == CALL_COMPAT ? 403 : 0);
+	return name || !is_newer(abi, number) ? name : find_name(&calls[abi][1], number);
 }
 
 char *syscall_label(char *buf, size_t size, enum call_abi abi, int32_t number)
@@ -102,23 +152,17 @@ char *syscall_label(char *buf, size_t size, enum call_abi abi, int32_t number)
 	return buf;
 }
 
-static int32_t find_number(const struct call_table *table, const char *name)
-{
-	for (size_t i = 0; i < table->count; i++)
-		if (!strcmp(table->names[i].name, name))
-			return table->names[i].number;
-	return SYSCALL_NONE;
-}
-
 int32_t syscall_number(enum call_abi abi, const char *name)
 {
-	int32_t number = *name ? find_number(&tables[abi][0], name) : SYSCALL_NONE;
+	int32_t number = *name ? find_number(&calls[abi][0], name) : SYSCALL_NONE;
 
 	if (number != SYSCALL_NONE || !*name)
 		return number;
-	number = find_number(&tables[abi][1], name);
-	return abi == CALL_COMPAT && number < 403 ? SYSCALL_NONE : number;
+	number = find_number(&calls[abi][1], name);
+	return is_newer(abi, number) ? number : SYSCALL_NONE;
 }
+
+/* ---- the list ---- */
 
 static int by_name(const void *a, const void *b)
 {
@@ -130,8 +174,8 @@ static size_t list_names(const char **names)
 	size_t n = 0;
 
 	for (size_t t = 0; t < 2; t++)
-		for (size_t i = 0; i < tables[CALL_NATIVE][t].count; i++)
-			names[n++] = tables[CALL_NATIVE][t].names[i].name;
+		for (size_t i = 0; i < calls[CALL_NATIVE][t].count; i++)
+			names[n++] = calls[CALL_NATIVE][t].names[i].name;
 	qsort(names, n, sizeof(*names), by_name);
 	return n;
 }
@@ -153,4 +197,44 @@ void syscall_print_list(FILE *f)
 	}
 	if (column)
 		fputc('\n', f);
+}
+
+/* ---- errors ---- */
+
+char *errname_label(char *buf, size_t size, uint32_t error)
+{
+	const char *name = find_name(&errors, (int32_t)error);
+
+	if (!name)
+		name = find_name(&restarts, (int32_t)error);
+	if (name)
+		snprintf(buf, size, "%s", name);
+	else
+		snprintf(buf, size, "[%u]", error);
+	return buf;
+}
+
+int errname_parse(const char *what, const char *text, uint32_t *error)
+{
+	int32_t number = find_number(&errors, text);
+	uint64_t value;
+
+	if (number == SYSCALL_NONE)
+		number = find_number(&restarts, text);
+	if (number != SYSCALL_NONE) {
+		*error = (uint32_t)number;
+		return 0;
+	}
+	if (!isdigit((unsigned char)*text))
+		return msg_error("%s: '%s' is not the name of an error (example: EPERM)", what,
+				 text);
+	if (parse_uint(what, text, 1, MAX_ERRNO, &value))
+		return -EINVAL;
+	*error = (uint32_t)value;
+	return 0;
+}
+
+bool errname_is_restart(uint32_t error)
+{
+	return find_name(&restarts, (int32_t)error);
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Names of system calls by number, of the kernel's native interface and of the 32-bit one that runs
- * beside it (x86-64: i386). They come from the kernel's headers at build time, and for calls that
- * are newer than the headers from a short list.
+ * beside it (x86-64: i386), and of the errors that they return. They come from the system's headers
+ * at build time, and for calls that are newer than the headers, and errors that the kernel keeps to
+ * itself, from short lists.
  */
 #ifndef SYSCALLS_H
 #define SYSCALLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -27,5 +29,14 @@ int32_t syscall_number(enum call_abi abi, const char *name);
 
 /* Prints all native names in four columns, sorted, as BCC's syscount -l prints them. */
 void syscall_print_list(FILE *f);
+
+/* Returns the printed name, in buf: "ENOENT", "[600]". */
+char *errname_label(char *buf, size_t size, uint32_t error);
+
+/* Reads a name or a number between 1 and 4095; what: the option. 0, or -EINVAL, printed. */
+int errname_parse(const char *what, const char *text, uint32_t *error);
+
+/* True for ERESTART...: a signal has interrupted the call, which begins again. */
+bool errname_is_restart(uint32_t error);
 
 #endif
