@@ -123,6 +123,16 @@ static void leave_finder_out(struct bpf_object *object)
 		leave_out(object, "kernel_tables_find");
 }
 
+/* pagefaults has one program for both kinds of faults, where events have cookies: since 5.15. */
+static void leave_cookies_out(struct bpf_object *object)
+{
+	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_get_attach_cookie, NULL) ==
+	    1)
+		return;
+	leave_out(object, "stack_both");
+	leave_out(object, "row_both");
+}
+
 /* On tracepoints that the kernel doesn't have: of locks, before 5.19. */
 static void leave_absent_out(struct bpf_object *object)
 {
@@ -243,6 +253,7 @@ static bool verify(const char *path, enum walking walking, bool only_uprobes, st
 		return false;
 	leave_probes_out(object);
 	leave_finder_out(object);
+	leave_cookies_out(object);
 	leave_absent_out(object);
 	set_section(object, "rodata.stack", &stack, sizeof(stack));
 	set_section(object, "rodata.unwind", &unwind, sizeof(unwind));
