@@ -112,22 +112,20 @@ static void report_exit(const struct watch *watch, pid_t pid)
 		s->exited(pid, s->arg);
 }
 
-static int compare_pids(const void *a, const void *b)
+/* Returns true if its exit has not been reported yet: the table may have dropped it since then. */
+static bool is_living(const struct watch *watch, pid_t pid)
 {
-	const pid_t *x = a, *y = b;
+	const struct process *p = processes_find(watch->processes, pid);
 
-	return (*x > *y) - (*x < *y);
+	return p && !p->exit_ns;
 }
 
-/* A process may be listed once per lost batch and CPU: skip duplicates. */
 static void report_missed_exits(struct watch *watch)
 {
 	uint64_t now_ns = clock_now_ns();
 
-	if (watch->n_doubted)
-		qsort(watch->doubted, watch->n_doubted, sizeof(pid_t), compare_pids);
 	for (size_t i = 0; i < watch->n_doubted; i++)
-		if ((!i || watch->doubted[i] != watch->doubted[i - 1]) &&
+		if (is_living(watch, watch->doubted[i]) &&
 		    processes_check_end(watch->processes, watch->doubted[i], now_ns))
 			report_exit(watch, watch->doubted[i]);
 	free(watch->doubted);

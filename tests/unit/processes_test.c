@@ -443,6 +443,20 @@ TEST(a_file_of_another_device_stays_with_who_had_it)
 	CHECK(has_open_file(getpid(), now_ns + 3));
 }
 
+TEST(a_mapping_has_its_file_for_as_long_as_it_is_known)
+{
+	char path[] = "/file";
+	struct file file = {};
+	struct mapping m = { 0x1000, 0x2000, .dev = 1, .ino = 1, .path = path, .file = &file };
+
+	processes_exec(table, NOBODY, 10);
+	processes_map(table, NOBODY, &m, 11);
+	processes_fork(table, NOBODY, NOBODY + 1, 12);
+	CHECK_EQ(file.n_users, 1); /* they share it */
+	processes_clear(table);
+	CHECK_EQ(file.n_users, 0);
+}
+
 static void set_expensive(struct file *file, void *arg)
 {
 	(void)arg;

@@ -230,3 +230,31 @@ TEST(a_circle_of_frames_ends)
 		mark(i, i % 2);
 	CHECK_STR(places(), "");
 }
+
+static void check_cut(const struct python_def *def, size_t size, void *arg)
+{
+	(void)size;
+	(void)arg;
+	CHECK(def->name_text.length > PYTHON_NAME_BYTES);
+	CHECK_EQ(def->name[PYTHON_NAME_BYTES - 2], 'f');
+	CHECK_EQ(def->name[PYTHON_NAME_BYTES - 1], 0);
+	CHECK_EQ(def->file[0], 0);
+	n_definitions++;
+}
+
+TEST(a_long_name_is_cut)
+{
+	uint64_t name[6 + PYTHON_NAME_BYTES / 4] = { 0 };
+
+	make_world("eeo");
+	make_str(name);
+	name[PYTHON_STR_LENGTH / 8] = 2 * PYTHON_NAME_BYTES;
+	memset(name + 6, 'f', 2 * PYTHON_NAME_BYTES);
+	w->codes[0][w->thread.layout.code_name / 8] = address(name);
+	w->codes[0][w->thread.layout.code_file / 8] = 0;
+	w->frames[0][w->thread.layout.frame_previous / 8] = 0;
+	w->thread.definer.define = check_cut;
+	mark(1, 0);
+	CHECK_STR(places(), "1 ");
+	CHECK(n_definitions > 0);
+}

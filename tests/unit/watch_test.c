@@ -328,12 +328,11 @@ TEST(losses_of_all_cpus_are_told_once)
 	CHECK_EQ(seen.n_lost, 1);
 }
 
-/* Nobody would ever say again that they have ended. */
-TEST(processes_that_end_while_events_are_lost_are_told)
+/* A child that is known, when events have been lost, and the next one is told so. */
+static pid_t lose_events_of_child(void)
 {
 	pid_t child;
 
-	NEED_WATCH();
 	stay_on_one_cpu();
 	maps_release(processes_read(watch_processes(watch), getpid(), clock_now_ns()));
 	child = start_child();
@@ -341,11 +340,35 @@ TEST(processes_that_end_while_events_are_lost_are_told)
 	CHECK_EQ(seen.child, child);
 	for (int i = 0; i < 10000; i++)
 		map_code();
+	return child;
+}
+
+/* Nobody would ever say again that they have ended. */
+TEST(processes_that_end_while_events_are_lost_are_told)
+{
+	pid_t child;
+
+	NEED_WATCH();
+	child = lose_events_of_child();
 	for (int i = 0; i < 10; i++)
 		run_child(false, NULL); /* what they do takes less room */
 	end_child(child);
 	watch_read(watch);
 	map_code();
+	watch_read(watch);
+	CHECK(seen.n_lost >= 1);
+	CHECK_EQ(seen.n_exited, 1);
+}
+
+/* By its own event, and not once more because of the loss. */
+TEST(a_process_that_ends_after_a_loss_is_told_once)
+{
+	pid_t child;
+
+	NEED_WATCH();
+	child = lose_events_of_child();
+	watch_read(watch);
+	end_child(child);
 	watch_read(watch);
 	CHECK(seen.n_lost >= 1);
 	CHECK_EQ(seen.n_exited, 1);
