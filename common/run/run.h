@@ -214,18 +214,4 @@ int run_refuse_in_metrics(const struct run *run, const char *const options[]);
  */
 bool run_begins_file(const struct run *run, unsigned int *n_begun);
 
-/*
- * Call the hooks of all modules that are wanted in a run, in the order in which the tool has them;
- * these up to the first failure: 0 or -errno, printed. hooks_configure() leaves out the modules
- * that are not wanted.
- */
-int hooks_configure(struct run *run);
-int hooks_start(struct run *run);
-int hooks_attach(struct run *run);
-
-void hooks_begin(struct run *run);
-void hooks_loaded(struct run *run);
-void hooks_stop(struct run *run);
-void hooks_finish(struct run *run);
-
 #endif
