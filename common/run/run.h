@@ -53,7 +53,6 @@ struct run {
 	const char *output_path; /* NULL: stdout */
 	uint32_t keep;		 /* maximum number of files; 0: no limit */
 	uint64_t keep_bytes;	 /* maximum bytes of retained files; 0: no limit */
-	bool overwrite;		 /* overwrite files of an earlier run */
 	const char *btf_path;	 /* file with the kernel's BTF; NULL: the kernel's own */
 	uint64_t interval_ns;	 /* 0: one report at the end */
 	uint64_t duration_ns;	 /* 0: no limit */

@@ -159,9 +159,7 @@ static int open_output(struct life *life)
 	life->output = (struct output){
 		.path = output_path(run),
 		.kind = choose_kind(run),
-		.series = { .keep = run->keep,
-			    .keep_bytes = run->keep_bytes,
-			    .overwrite = run->overwrite },
+		.series = { .keep = run->keep, .keep_bytes = run->keep_bytes },
 		.start_unix_ns = clock_wall_ns(),
 	};
 	err = output_check(&life->output);
