@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Capabilities and their uses; see capabilities.h. tracelets(8) has the same table. */
-#include <errno.h>
 #include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <unistd.h>
-
-#include <bpf/bpf.h>
 
 #include "base/msg.h"
 #include "base/readfile.h"
@@ -21,8 +16,6 @@
 #ifndef CAP_CHECKPOINT_RESTORE
 #define CAP_CHECKPOINT_RESTORE 40
 #endif
-
-#define LOCKED_ENOUGH (64 << 20)
 
 struct capability {
 	const char *name; /* "CAP_BPF" */
@@ -75,66 +68,19 @@ static bool is_held(const struct capability *capability, uint64_t held)
 	return has_bit(held, capability->number) || (is_new && has_bit(held, CAP_SYS_ADMIN));
 }
 
-static size_t count_missing(uint64_t held, bool required)
-{
-	size_t n = 0;
-
-	for (const struct capability *c = capabilities; c->name; c++)
-		n += c->is_required == required && !is_held(c, held);
-	return n;
-}
-
 char *capabilities_missing(char *buf, size_t size, uint64_t held, bool required)
 {
-	size_t n = count_missing(held, required), at = 0, used = 0;
+	size_t used = 0;
 
 	*buf = '\0';
-	for (const struct capability *c = capabilities; c->name && used < size; c++) {
-		if (c->is_required != required || is_held(c, held))
-			continue;
-		used += (size_t)snprintf(buf + used, size - used, "%s%s",
-					 !at	       ? ""
-					 : at + 1 == n ? " and "
-						       : ", ",
-					 c->name);
-		at++;
-	}
+	for (const struct capability *c = capabilities; c->name && used < size; c++)
+		if (c->is_required == required && !is_held(c, held))
+			used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? ", " : "",
+						 c->name);
 	return buf;
 }
 
 /* Root of a user namespace holds capabilities there that count for nothing outside. */
-static bool is_in_user_namespace(void)
-{
-	char *map = readfile("/proc/self/uid_map", 65536, NULL);
-	unsigned long inside = 0, outside = 0, length = 0;
-	bool is_initial;
-
-	if (!map)
-		return false;
-	is_initial = sscanf(map, "%lu %lu %lu", &inside, &outside, &length) == 3 && !inside &&
-		     !outside && length == UINT32_MAX;
-	free(map);
-	return !is_initial;
-}
-
-/*
- * Before 5.11 BPF takes locked memory: then a map larger than the limit is refused with EPERM. A
- * high limit, which no tool comes near, is not tested.
- */
-static bool locked_memory_is_short(void)
-{
-	struct rlimit locked;
-	int map_fd;
-
-	if (getrlimit(RLIMIT_MEMLOCK, &locked) || locked.rlim_cur > LOCKED_ENOUGH)
-		return false;
-	map_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "tracelets_check", 4, 4096,
-				(__u32)(locked.rlim_cur / 4096) + 1, NULL);
-	if (map_fd >= 0)
-		close(map_fd);
-	return map_fd == -EPERM;
-}
-
 void capabilities_explain(void)
 {
 	char missing[256];
@@ -142,14 +88,9 @@ void capabilities_explain(void)
 	capabilities_missing(missing, sizeof(missing), read_held(), true);
 	if (*missing)
 		msg_hint("grant %s, or run it as root (tracelets(8), PRIVILEGES)", missing);
-	else if (is_in_user_namespace())
-		msg_hint("run outside of this user namespace (its capabilities don't allow BPF)");
-	else if (locked_memory_is_short())
-		msg_hint("raise ulimit -l, or LimitMEMLOCK= of the systemd unit (BPF takes locked "
-			 "memory here)");
 	else
-		msg_hint("check lockdown, seccomp and security modules (the capabilities are "
-			 "sufficient)");
+		msg_hint("check lockdown, seccomp, security modules, user namespaces, and before "
+			 "Linux 5.11 ulimit -l or LimitMEMLOCK= (the capabilities are sufficient)");
 }
 
 void capabilities_announce(void)

@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 /*
- * Returns the names of missing capabilities, "CAP_BPF and CAP_PERFMON"; "": none. held: a bit each
+ * Returns the names of missing capabilities, "CAP_BPF, CAP_PERFMON"; "": none. held: a bit each
  * (1 << number). CAP_SYS_ADMIN stands in for some of them, as in the kernel. Returns buf.
  */
 char *capabilities_missing(char *buf, size_t size, uint64_t held, bool required);

@@ -28,8 +28,6 @@ static const struct opt common_opts[] = {
 	  "keep the newest N files of a series" },
 	{ 0, "keep-bytes", "SIZE", OPT_SIZE(struct run, keep_bytes),
 	  "keep the newest files of a series, SIZE in total" },
-	{ 0, "overwrite", NULL, OPT_FLAG(struct run, overwrite),
-	  "replace files of an earlier run of a series" },
 	{ 0, "btf", "FILE", OPT_STRING(struct run, btf_path),
 	  "read the kernel's BTF from FILE if /sys/kernel/btf is hidden" },
 	{ 0, "quiet", NULL, OPT_FLAG(struct run, quiet), "print only results, losses and errors" },
@@ -134,17 +132,17 @@ static int check_times(const struct run *run, int n_operands)
 /* Tools may have an interval by default. */
 static int check_reports(const struct run *run)
 {
-	bool is_given = run->keep || run->keep_bytes || run->overwrite;
+	bool is_given = run->keep || run->keep_bytes;
 
 	if (run->count && !run->interval_ns)
 		return msg_error("--count needs an interval");
 	if (is_given && !run_makes_series(run))
-		return msg_error("--keep, --keep-bytes and --overwrite need --output, and "
-				 "--interval or a time in the file name");
+		return msg_error("--keep and --keep-bytes need --output, and --interval or "
+				 "a time in the file name");
 	if (run->is_metrics &&
 	    (is_given || (run->output_path && series_is_timed(run->output_path))))
 		return msg_error("--format prometheus replaces one file at each report (drop "
-				 "--keep, --overwrite and the time in its name)");
+				 "--keep and the time in its name)");
 	return run->output_path ? series_check_pattern(run->output_path, run->interval_ns) : 0;
 }
 

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Memory of the maps that this process holds open, as reported by the kernel, and resident memory
- * of the process besides, of which shared libraries count by this process's share (Pss in proc(5)).
- * Mapped BPF maps are resident in the process, too, and a ring buffer even twice; their mappings
- * are not counted, as it is the same memory.
+ * Memory of the maps that this process holds open, as reported by the kernel, and anonymous memory
+ * of the process (Pss_Anon in proc(5)).
  */
 #include <ctype.h>
 #include <dirent.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +14,7 @@
 #include "base/readfile.h"
 #include "run/footprint.h"
 
-#define FDINFO_MAX_BYTES 4096
-#define SMAPS_MAX_BYTES	 (16 << 20)
+#define FILE_MAX_BYTES 4096
 
 /* Returns the number after a word at the beginning of a line; 0 if there is none. */
 static uint64_t find_number(const char *text, const char *word)
@@ -34,7 +30,7 @@ static uint64_t map_bytes(const char *fd)
 	uint64_t bytes = 0;
 
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%.16s", fd);
-	text = readfile(path, FDINFO_MAX_BYTES, NULL);
+	text = readfile(path, FILE_MAX_BYTES, NULL);
 	if (text && find_number(text, "map_id:"))
 		bytes = find_number(text, "memlock:");
 	free(text);
@@ -55,17 +51,12 @@ static uint64_t all_maps_bytes(void)
 	return bytes;
 }
 
+/* Returns what isn't mapped from files, nor of BPF maps. */
 static uint64_t own_bytes(void)
 {
-	char *text = readfile("/proc/self/smaps", SMAPS_MAX_BYTES, NULL), *rest = text;
-	uint64_t kb = 0;
-	bool is_own = false;
+	char *text = readfile("/proc/self/smaps_rollup", FILE_MAX_BYTES, NULL);
+	uint64_t kb = text ? find_number(text, "Pss_Anon:") : 0;
 
-	for (char *line; rest && (line = strsep(&rest, "\n"));)
-		if (!isupper((unsigned char)*line)) /* a mapping begins; a "Pss:" line follows */
-			is_own = !strstr(line, "anon_inode:bpf");
-		else if (is_own)
-			kb += find_number(line, "Pss:");
 	free(text);
 	return kb << 10;
 }

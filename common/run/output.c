@@ -299,8 +299,7 @@ static int name_file(struct output *out, const char *path)
 
 	if (err || out->is_named)
 		return err;
-	err = move_file(out, path,
-			out->kind != OUTPUT_SERIES || out->series.overwrite || is_of_peek);
+	err = move_file(out, path, out->kind != OUTPUT_SERIES || is_of_peek);
 	if (err)
 		return err;
 	if (out->is_peek || is_of_peek) {

@@ -53,7 +53,6 @@ struct run {
 	const char *output_path; /* NULL: stdout */
 	uint32_t keep;		 /* maximum number of files; 0: no limit */
 	uint64_t keep_bytes;	 /* maximum bytes of retained files; 0: no limit */
-	bool overwrite;		 /* overwrite files of an earlier run */
 	const char *btf_path;	 /* file with the kernel's BTF; NULL: the kernel's own */
 	uint64_t interval_ns;	 /* 0: one report at the end */
 	uint64_t duration_ns;	 /* 0: no limit */
@@ -213,19 +212,5 @@ int run_refuse_in_metrics(const struct run *run, const char *const options[]);
  * Returns true if run->out has changed since the last call, or at the first. *n_begun: 0 at first.
  */
 bool run_begins_file(const struct run *run, unsigned int *n_begun);
-
-/*
- * Call the hooks of all modules that are wanted in a run, in the order in which the tool has them;
- * these up to the first failure: 0 or -errno, printed. hooks_configure() leaves out the modules
- * that are not wanted.
- */
-int hooks_configure(struct run *run);
-int hooks_start(struct run *run);
-int hooks_attach(struct run *run);
-
-void hooks_begin(struct run *run);
-void hooks_loaded(struct run *run);
-void hooks_stop(struct run *run);
-void hooks_finish(struct run *run);
 
 #endif

@@ -220,8 +220,8 @@ int series_check(const struct series *series, uint64_t start_unix_ns)
 	char *there = is_timed ? series_name(series, 1, start_unix_ns) : find_numbered(series);
 	int err = 0;
 
-	if (there && !series->overwrite && !access(there, F_OK))
-		err = msg_error("--output %s: %s exists (use --overwrite to replace it)",
+	if (there && !access(there, F_OK))
+		err = msg_error("--output %s: %s exists (remove it, or use another name)",
 				series->path, there);
 	if (err && !is_timed)
 		msg_hint("put '%%Y%%m%%dT%%H%%M%%SZ' into the name to separate runs");

@@ -14,7 +14,6 @@ struct series {
 	const char *path;    /* as --output has it */
 	uint32_t keep;	     /* maximum number of files; 0: no limit */
 	uint64_t keep_bytes; /* maximum total bytes, except for the latest file; 0: no limit */
-	bool overwrite;
 
 	/* Files written so far, oldest first, if some are to be removed; see series_free(). */
 	struct series_file *files;

@@ -57,6 +57,76 @@ static void announce(const struct run *run)
 	footprint_print("at start");
 }
 
+/* ---- hooks of the modules that are wanted, in the tool's order, up to the first failure ---- */
+
+typedef int hook_fn(struct run *run);
+typedef void quiet_hook_fn(struct run *run);
+
+#define for_each_wanted(use, run) \
+	for_each_module(use, run) \
+		if (run_wants(run, use->module))
+
+static int hooks_configure(struct run *run)
+{
+	hook_fn *hook;
+	int err = 0;
+
+	for_each_module(use, run) {
+		hook = run_wants(run, use->module) ? use->module->configure
+						   : use->module->leave_out;
+		err = !err && hook ? hook(run) : err;
+	}
+	return err;
+}
+
+static int hooks_start(struct run *run)
+{
+	int err = 0;
+
+	for_each_wanted(use, run)
+		err = !err && use->module->start ? use->module->start(run) : err;
+	return err;
+}
+
+static int hooks_attach(struct run *run)
+{
+	int err = 0;
+
+	for_each_wanted(use, run)
+		err = !err && use->module->attach ? use->module->attach(run) : err;
+	return err;
+}
+
+static void call(quiet_hook_fn *hook, struct run *run)
+{
+	if (hook)
+		hook(run);
+}
+
+static void hooks_begin(struct run *run)
+{
+	for_each_wanted(use, run)
+		call(use->module->begin, run);
+}
+
+static void hooks_loaded(struct run *run)
+{
+	for_each_wanted(use, run)
+		call(use->module->loaded, run);
+}
+
+static void hooks_stop(struct run *run)
+{
+	for_each_wanted(use, run)
+		call(use->module->stop, run);
+}
+
+static void hooks_finish(struct run *run)
+{
+	for_each_wanted(use, run)
+		call(use->module->finish, run);
+}
+
 /* ---- reports ---- */
 
 static enum output_kind choose_kind(const struct run *run)
@@ -89,9 +159,7 @@ static int open_output(struct life *life)
 	life->output = (struct output){
 		.path = output_path(run),
 		.kind = choose_kind(run),
-		.series = { .keep = run->keep,
-			    .keep_bytes = run->keep_bytes,
-			    .overwrite = run->overwrite },
+		.series = { .keep = run->keep, .keep_bytes = run->keep_bytes },
 		.start_unix_ns = clock_wall_ns(),
 	};
 	err = output_check(&life->output);

@@ -167,7 +167,7 @@ void usyms_settle(struct location *loc, bool is_return, uint64_t map_size)
 {
 	if (usyms_is_jit(loc))
 		loc->made = dso_find_made(loc->dso, loc->offset - is_return, map_size);
-	if (!loc->dso || loc->made || usyms_is_nameless(loc))
+	if (!loc->dso || loc->made || dso_is_nameless_memory(loc->dso))
 		loc->offset = 0;
 }
 
@@ -276,13 +276,8 @@ bool usyms_is_jit(const struct location *loc)
 bool usyms_is_made(const struct location *loc)
 {
 	return usyms_is_jit(loc) ||
-	       (usyms_is_nameless(loc) && strcmp(dso_name(loc->dso), "[vsyscall]") &&
+	       (loc->dso && dso_is_nameless_memory(loc->dso) && strcmp(dso_name(loc->dso), "[vsyscall]") &&
 		strcmp(dso_name(loc->dso), "[uprobes]"));
-}
-
-bool usyms_is_nameless(const struct location *loc)
-{
-	return loc->dso && dso_is_nameless_memory(loc->dso);
 }
 
 const char *usyms_dso_name(const struct location *loc)

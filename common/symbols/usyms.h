@@ -80,12 +80,6 @@ bool usyms_is_jit(const struct location *loc);
 bool usyms_is_made(const struct location *loc);
 
 /*
- * Returns true if the location is in memory without a file or names, so that its offset doesn't
- * matter.
- */
-bool usyms_is_nameless(const struct location *loc);
-
-/*
  * Returns the base name of the location's file for "[libfoo.so+0x1234]"; "[vdso]", "[anon]", or
  * NULL.
  */

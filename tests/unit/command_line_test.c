@@ -28,12 +28,9 @@ static int parse(const char **argv)
 	return err;
 }
 
-/* What a second run of the same day is told to do must be possible. */
-TEST(files_of_a_series_are_kept_and_overwritten)
+TEST(files_of_a_series_are_kept)
 {
-	static const char *const options[][2] = { { "--keep", "3" },
-						  { "--keep-bytes", "1M" },
-						  { "--overwrite", "-v" } };
+	static const char *const options[][2] = { { "--keep", "3" }, { "--keep-bytes", "1M" } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
 		const char *option = options[i][0], *value = options[i][1];

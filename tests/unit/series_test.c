@@ -58,10 +58,10 @@ static bool is_there(const char *name)
 	return there;
 }
 
-static int check_series(const char *name, bool overwrite, uint64_t interval_ns)
+static int check_series(const char *name, uint64_t interval_ns)
 {
 	char *path = in_folder(name);
-	struct series series = { .path = path, .overwrite = overwrite };
+	struct series series = { .path = path };
 	int err, stderr_fd;
 
 	stderr_fd = silence_stderr();
@@ -74,32 +74,30 @@ static int check_series(const char *name, bool overwrite, uint64_t interval_ns)
 
 TEST(patterns_are_checked)
 {
-	CHECK_EQ(check_series("%Y%m%dT%H%M%S", false, NS_PER_S), 0);
-	CHECK(check_series("%Y%m%dT%H%M%S", false, NS_PER_S / 2));
-	CHECK_EQ(check_series("%H%M", false, 60 * NS_PER_S), 0);
-	CHECK(check_series("%H%M", false, 59 * NS_PER_S));
-	CHECK_EQ(check_series("%H%M", false, 0), 0);
-	CHECK(check_series("%q", false, 0));
-	CHECK(check_series("%", false, 0));
-	CHECK(check_series("%Y/%m", false, 0));
-	CHECK(check_series("x-%Q", false, 0));
-	CHECK_EQ(check_series("%%", false, NS_PER_S), 0);
-	CHECK_EQ(check_series("%%", false, 0), 0);
+	CHECK_EQ(check_series("%Y%m%dT%H%M%S", NS_PER_S), 0);
+	CHECK(check_series("%Y%m%dT%H%M%S", NS_PER_S / 2));
+	CHECK_EQ(check_series("%H%M", 60 * NS_PER_S), 0);
+	CHECK(check_series("%H%M", 59 * NS_PER_S));
+	CHECK_EQ(check_series("%H%M", 0), 0);
+	CHECK(check_series("%q", 0));
+	CHECK(check_series("%", 0));
+	CHECK(check_series("%Y/%m", 0));
+	CHECK(check_series("x-%Q", 0));
+	CHECK_EQ(check_series("%%", NS_PER_S), 0);
+	CHECK_EQ(check_series("%%", 0), 0);
 }
 
-TEST(what_is_there_is_not_overwritten_unless_asked)
+TEST(what_is_there_is_not_overwritten)
 {
-	CHECK_EQ(check_series("cpu.svg", false, NS_PER_S), 0);
+	CHECK_EQ(check_series("cpu.svg", NS_PER_S), 0);
 	write_file("cpu.007.svg", 1);
-	CHECK(check_series("cpu.svg", false, NS_PER_S));
-	CHECK_EQ(check_series("cpu.svg", true, NS_PER_S), 0);
-	CHECK_EQ(check_series("cpu", false, NS_PER_S), 0);
-	CHECK_EQ(check_series("pu.svg", false, NS_PER_S), 0);
-	CHECK_EQ(check_series("cpu-%H%M.svg", false, 60 * NS_PER_S), 0);
+	CHECK(check_series("cpu.svg", NS_PER_S));
+	CHECK_EQ(check_series("cpu", NS_PER_S), 0);
+	CHECK_EQ(check_series("pu.svg", NS_PER_S), 0);
+	CHECK_EQ(check_series("cpu-%H%M.svg", 60 * NS_PER_S), 0);
 	write_file("cpu-1154.svg", 1);
-	CHECK(check_series("cpu-%H%M.svg", false, 60 * NS_PER_S));
-	CHECK_EQ(check_series("cpu-%H%M.svg", true, 60 * NS_PER_S), 0);
-	CHECK_EQ(check_series("cpu-%M%S.svg", false, 60 * NS_PER_S), 0);
+	CHECK(check_series("cpu-%H%M.svg", 60 * NS_PER_S));
+	CHECK_EQ(check_series("cpu-%M%S.svg", 60 * NS_PER_S), 0);
 }
 
 static void write_next(struct series *series, const char *name, size_t bytes)
@@ -170,7 +168,7 @@ TEST(only_a_file_with_a_number_is_in_the_way)
 {
 	CHECK(!symlink("/etc/passwd", in_folder("cpu.003.svg")));
 	CHECK(!mkdir(in_folder("cpu.004.svg"), 0700));
-	CHECK_EQ(check_series("cpu.svg", false, NS_PER_S), 0);
+	CHECK_EQ(check_series("cpu.svg", NS_PER_S), 0);
 	write_file("cpu.1000.svg", 1);
-	CHECK(check_series("cpu.svg", false, NS_PER_S));
+	CHECK(check_series("cpu.svg", NS_PER_S));
 }

@@ -10,11 +10,6 @@
 
 #define YOUNGER_MAX ((60 * NS_PER_S) >> BLOCK_TIME_SHIFT) /* than a report has begun */
 
-size_t blocks_in_buckets(size_t n_buckets)
-{
-	return n_buckets * BLOCK_WAYS * BLOCKS_FILL_PERCENT / 100;
-}
-
 size_t blocks_buckets_for(size_t n_blocks)
 {
 	size_t n = 1;

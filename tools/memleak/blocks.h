@@ -23,7 +23,10 @@ size_t blocks_buckets_for(size_t n_blocks);
 size_t blocks_buckets_within(size_t n_buckets, uint64_t max_bytes);
 
 /* Returns the capacity of the buckets in blocks. */
-size_t blocks_in_buckets(size_t n_buckets);
+static inline size_t blocks_in_buckets(size_t n_buckets)
+{
+	return n_buckets * BLOCK_WAYS * BLOCKS_FILL_PERCENT / 100;
+}
 
 /*
  * Calls visit for each block. A block being changed is seen before or after the change, or skipped,
