@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Frames of managed runtimes that have a list of their own: after the native walk, the list is
+ * walked, and its words follow the native ones.
+ */
+#ifndef RUNTIMES_BPF_H
+#define RUNTIMES_BPF_H
+
+#include "runtimes/python.bpf.h"
+
+/* Adds the frames of the current task's runtime, whose native stack is in the slot. */
+__noinline int runtimes_walk(__u32 slot)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct runtime_process *process;
+
+	if (!runtime_settings.kinds || !scratch || !scratch->highest_sp || !scratch->def.n_words)
+		return 0;
+	process = bpf_map_lookup_elem(&runtime_processes, &scratch->def.tgid);
+	if (!process)
+		return 0;
+	scratch->walk.recorder = 0; /* later reads are not compared */
+	if (process->kind <= RUNTIME_PYTHON_OLD)
+		python_walk(slot, scratch, process);
+	return 0;
+}
+
+#endif
