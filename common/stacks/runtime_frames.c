@@ -272,7 +272,7 @@ static struct runtime_file *runtime_of(struct file *file)
 
 static bool is_walked(const struct runtime_frames *frames, const struct runtime_file *file)
 {
-	return file && frames->settings.kinds & RUNTIME_BIT(file->kind);
+	return frames->settings.kinds & RUNTIME_BIT(file->kind);
 }
 
 struct preloading {
@@ -283,9 +283,9 @@ struct preloading {
 static void preload_file(struct file *file, void *arg)
 {
 	struct preloading *preloading = arg;
+	const struct runtime_file *runtime = preloading->frames ? runtime_of(file) : NULL;
 
-	preloading->has_runtime |=
-		preloading->frames && is_walked(preloading->frames, runtime_of(file));
+	preloading->has_runtime |= runtime && is_walked(preloading->frames, runtime);
 }
 
 bool runtime_frames_preload(const struct runtime_frames *frames, struct processes *processes,

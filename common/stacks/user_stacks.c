@@ -116,7 +116,8 @@ static void publish(struct user_stacks *us, pid_t pid, struct unwind_process *sl
 
 /*
  * The runtime's layout first: so a child that takes over its parent's slice has a layout, too. A
- * signal ends the run: there may be thousands of processes, with files whose tables are still to be made.
+ * signal ends the run: there may be thousands of processes, with files whose tables are still to be
+ * made.
  */
 static void update_processes(struct user_stacks *us, const pid_t *pids, size_t n, bool allow_copies)
 {

@@ -21,7 +21,7 @@ struct user_stacks;
 
 /*
  * Before load. wanted: there will be user stacks at all; hits_few: most short processes will have
- * none, so that tables of a process that has begun can wait for its first one; runtimes: which ones'
+ * none, so that tables of a process that has begun can wait for its first one; runtimes: whose
  * functions are shown, if that is possible. NULL, printed, if the object can't be configured.
  */
 struct user_stacks *user_stacks_new(struct run *run, bool wanted, bool hits_few,
@@ -67,7 +67,8 @@ void user_stacks_catch_up(struct user_stacks *us);
 /*
  * Walks the stack of a thread that isn't running from outside, over the same tables: for those that
  * were off CPU before tracing began. Writes at most STACK_WORDS words of a stack_def, leaf first,
- * and how the walk ended (enum unwind_reason); meanings of functions go to define() before. Returns their number, at least 1: only the leaf where the thread has gone on meanwhile.
+ * and how the walk ended (enum unwind_reason); passes meanings of functions to define() before.
+ * Returns their number, at least 1: only the leaf where the thread has gone on meanwhile.
  */
 size_t user_stacks_walk_thread(struct user_stacks *us, const struct unwind_thread *thread,
 			       const struct runtime_definer *definer, uint64_t *words, int *reason);
