@@ -12,6 +12,7 @@
 #define PYTHON_BPF_H
 
 #include "runtimes/python_state.bpf.h"
+#include "stack/stack_memory.bpf.h"
 #include "stack/unwind_slots.bpf.h"
 #include "abi/search.h"
 
@@ -521,13 +522,32 @@ static __always_inline void python_begin(struct python_walk *w)
 	python_enter(w, state);
 }
 
+/*
+ * A process that only has the library mapped, and runs no Python, costs what a native one does: its
+ * walks are remembered, with the one word that says so.
+ */
+static __always_inline bool python_is_unused(struct stack_scratch *scratch,
+					     const struct python_layout *l)
+{
+	__u64 at = l->runtime + l->lists.interpreters, interpreter = 0;
+
+	if (!scratch->walk.recorder)
+		return false;
+	if (python_read(interpreter, at) && !interpreter) {
+		stack_memory_note(scratch->walk.recorder - 1, at, 0);
+		return true;
+	}
+	scratch->walk.recorder = 0; /* later reads are not compared */
+	return false;
+}
+
 /* Adds the Python frames of the current task, whose native stack is in the slot. */
 static __always_inline void python_walk(__u32 slot, struct stack_scratch *scratch,
 					const struct runtime_process *process)
 {
 	struct python_walk *w = python_walk_of(slot);
 
-	if (!w)
+	if (!w || python_is_unused(scratch, &process->python))
 		return;
 	w->layout = process->python;
 	w->serial = process->serial;

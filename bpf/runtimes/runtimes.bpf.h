@@ -19,7 +19,6 @@ __noinline int runtimes_walk(__u32 slot)
 	process = bpf_map_lookup_elem(&runtime_processes, &scratch->def.tgid);
 	if (!process)
 		return 0;
-	scratch->walk.recorder = 0; /* later reads are not compared */
 	if (process->kind <= RUNTIME_PYTHON_OLD)
 		python_walk(slot, scratch, process);
 	return 0;
