@@ -40,10 +40,7 @@ struct user_stacks {
 	unsigned int n_exits;
 };
 
-/*
- * Most kinds are walked; rare ones, whose BPF code is large, only if a process has one. A command's
- * program and children are not yet known.
- */
+/* Code for runtimes that no process has is loaded when one begins that has. */
 static int configure_runtimes(struct user_stacks *us, const struct runtime_settings *runtimes,
 			      const pid_t *pids, size_t n)
 {
@@ -52,9 +49,9 @@ static int configure_runtimes(struct user_stacks *us, const struct runtime_setti
 	*settings = *runtimes;
 	if (!us->by_cfi)
 		settings->kinds = 0;
-	if (settings->kinds && !us->run->command)
-		settings->kinds &=
-			~RUNTIME_RARE |
+	if (settings->kinds)
+		settings->loaded =
+			settings->kinds &
 			runtime_frames_find_kinds(us->run, user_stacks_processes(us), pids, n);
 	return runtime_frames_configure(us->run, settings);
 }
