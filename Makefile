@@ -49,7 +49,7 @@ $(if $(filter-out $(ARCH),$(file <$(O)/.versions)),$(error $(O) holds what was b
 
 TOOLS   := $(sort $(patsubst tools/%.c,%,$(wildcard tools/*.c)))
 TRACERS := $(filter $(patsubst bpf/%.bpf.c,%,$(wildcard bpf/*.bpf.c)),$(TOOLS))
-SOURCES := $(sort $(wildcard common/*/*.c)) $(filter-out tools/tracelets/%,$(sort $(wildcard tools/*/*.c)))
+SOURCES := $(sort $(wildcard common/*/*.c common/*/*/*.c)) $(filter-out tools/tracelets/%,$(sort $(wildcard tools/*/*.c)))
 LIBRARY := $(SOURCES:%.c=$(OBJECTS)/%.o)
 BINS    := $(TOOLS:%=$(O)/%)
 

@@ -207,7 +207,7 @@ READERS       := $(filter-out $(UNITS_NOT_$(ARCH)),tests/unit/folded_test.c $(sh
 		 '^\#include "(modules|run|stacks|memleak|offcputime|pagefaults|syscount)/' tests/unit/*_test.c)))
 
 check-readers: ## the part of that which reads hostile bytes
-	$(SAN_MAKE) LIB='$(O)/san/libreaders.a' SOURCES='$(wildcard $(READER_FLOORS:%=common/%/*.c))' \
+	$(SAN_MAKE) LIB='$(O)/san/libreaders.a' SOURCES='$(wildcard $(foreach floor,$(READER_FLOORS),common/$(floor)/*.c common/$(floor)/*/*.c))' \
 		UNITS='$(READERS:%.c=$(O)/san/%)' san-readers
 
 .PHONY: san-readers

@@ -22,9 +22,7 @@
 #ifndef ABI_PYTHON_H
 #define ABI_PYTHON_H
 
-#include "abi/types.h"
-
-#define PYTHON_INLINE static inline __attribute__((always_inline))
+#include "abi/runtime.h"
 
 #define PYTHON_FRAME_BYTES 80  /* bytes of struct _PyInterpreterFrame that hold all needed fields */
 #define PYTHON_CODE_BYTES  144 /* of PyCodeObject, likewise */
@@ -87,7 +85,6 @@ enum python_lines {
 
 /* Layout of a process's Python frames, as BPF needs it. */
 struct python_layout {
-	__u64 serial;	    /* id of the process, part of its code objects' fingerprints */
 	__u64 code_type;    /* PyCode_Type: code objects have this type */
 	__u64 runtime;	    /* _PyRuntime */
 	__u64 eval_begin;   /* before 3.11: the function that evaluates bytecode; else 0 */
@@ -122,82 +119,15 @@ struct python_layout {
 	__u8 has_others; /* BPF has seen more than one interpreter */
 };
 
-/* A program, by its file. */
-struct python_program {
-	__u64 dev, ino;
-};
-
-/* Kind of a program, by its processes so far; no element: unknown. */
-enum python_program_kind {
-	PYTHON_NEVER = 1, /* none ran Python when it started, or was seen to since */
-	PYTHON_SOME,	  /* one of them ran Python */
-};
-
-/* A process has started a program that may run Python. */
-struct python_begin {
-	struct python_program program;
-	__u64 tgid;
-};
-
-/*
- * A Python frame is a word of a stack: the code object's address, without the low four bits, and a
- * part of its fingerprint. No address begins with these three bits, nor with a marker
- * (STACK_EXACT). Segments follow the native words, each begun by a word without address that has
- * the index of the native frame that runs it; one after them all has no frame. A frame's word may
- * be followed by one that is the index of its instruction.
- */
-#define PYTHON_WORD_TAG		(6ULL << 61)
-#define PYTHON_WORD_MASK	(7ULL << 61)
-#define PYTHON_ADDR_BITS	43
-#define PYTHON_FINGERPRINT_BITS 18
-
-PYTHON_INLINE __u64 python_word(__u64 code, __u64 fingerprint)
-{
-	return PYTHON_WORD_TAG | fingerprint >> (64 - PYTHON_FINGERPRINT_BITS) << PYTHON_ADDR_BITS |
-	       (code >> 4 & ((1ULL << PYTHON_ADDR_BITS) - 1));
-}
-
-PYTHON_INLINE __u64 python_segment_word(__u32 frame)
-{
-	return PYTHON_WORD_TAG | (__u64)frame << PYTHON_ADDR_BITS;
-}
-
-PYTHON_INLINE bool python_is_word(__u64 word)
-{
-	return (word & PYTHON_WORD_MASK) == PYTHON_WORD_TAG;
-}
-
-PYTHON_INLINE bool python_is_segment(__u64 word)
-{
-	return python_is_word(word) && !(word & ((1ULL << PYTHON_ADDR_BITS) - 1));
-}
-
-PYTHON_INLINE __u32 python_segment_frame(__u64 word)
-{
-	return (__u32)((word & ~PYTHON_WORD_MASK) >> PYTHON_ADDR_BITS);
-}
-
-PYTHON_INLINE __u64 python_mix(__u64 hash, __u64 word)
-{
-	hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
-	return hash ^ hash >> 29;
-}
-
 /* A str object's text as it is in memory, cut to the space available. */
 struct python_text {
 	__u32 state;
 	__u32 length; /* length of the whole string, in characters */
 };
 
-/*
- * Meaning of a frame's word: sent once, through the same ring as the definitions of stacks and
- * before the first stack that has the word. It begins as struct stack_def does.
- */
+/* Meaning of a frame's word: see struct runtime_def. */
 struct python_def {
-	__u64 word;
-	__u32 kind; /* STACK_PYTHON */
-	__u32 tgid;
-	__u64 fingerprint;
+	struct runtime_def def;
 	__u32 first_line;
 	__u8 has_file;
 	__u8 lines_kind; /* enum python_lines */
@@ -206,12 +136,6 @@ struct python_def {
 	__u8 name[PYTHON_NAME_BYTES];
 	__u8 file[PYTHON_FILE_BYTES];	/* the end of a long path */
 	__u8 lines[PYTHON_LINES_BYTES]; /* co_linetable, co_lnotab */
-};
-
-struct python_settings {
-	bool wanted;
-	bool old;   /* those before 3.11, too */
-	bool lines; /* also record each frame's instruction */
 };
 
 #endif

@@ -10,7 +10,7 @@
 #include "abi/filter.h"
 
 #define STACK_DEPTH	   512
-#define STACK_WORDS	   1024			 /* with Python's, see abi/python.h */
+#define STACK_WORDS	   1024			 /* with those of runtimes, see abi/runtime.h */
 #define STACK_KERNEL_BYTES (127 * sizeof(__u64)) /* sysctl kernel.perf_event_max_stack */
 #define STACK_CHUNK	   32 /* words per call: the verifier walks each iteration of a loop */
 
@@ -26,9 +26,9 @@ _Static_assert(STACK_IS_SIZE(STACK_CHUNK), "a power of two");
 enum stack_kind {
 	STACK_USER,
 	STACK_KERNEL,
-	STACK_WAKER,  /* words: user stack's id, kernel stack's id, comm (two words) */
-	STACK_COPY,   /* a user stack that the loader walks: struct unwind_copy */
-	STACK_PYTHON, /* the meaning of a Python frame's word: struct python_def */
+	STACK_WAKER,	/* words: user stack's id, kernel stack's id, comm (two words) */
+	STACK_COPY,	/* a user stack that the loader walks: struct unwind_copy */
+	STACK_FUNCTION, /* the meaning of a function's word: struct runtime_def */
 };
 
 struct stack_def {

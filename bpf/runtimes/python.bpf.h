@@ -12,6 +12,7 @@
 #define PYTHON_BPF_H
 
 #include "runtimes/python_state.bpf.h"
+#include "stack/stack_memory.bpf.h"
 #include "stack/unwind_slots.bpf.h"
 #include "abi/search.h"
 
@@ -52,23 +53,23 @@ __noinline __u64 python_fingerprint(__u32 slot, __u64 code_at)
 	if (!w)
 		return PYTHON_NO_CODE;
 	code = w->code;
-	fingerprint = python_mix(w->layout.serial, code_at);
+	fingerprint = runtime_mix(w->serial, code_at);
 	if (w->layout.has_versions) {
 		if (bpf_probe_read_user(code + PYTHON_CODE_VERSION,
 					PYTHON_CODE_QUALNAME - PYTHON_CODE_VERSION,
 					(void *)(code_at + PYTHON_CODE_VERSION)))
 			return PYTHON_NO_CODE;
-		fingerprint = python_mix(fingerprint, *(__u32 *)(code + PYTHON_CODE_VERSION));
+		fingerprint = runtime_mix(fingerprint, *(__u32 *)(code + PYTHON_CODE_VERSION));
 	} else {
 		if (bpf_probe_read_user(code + PYTHON_CODE_LINE,
 					PYTHON_CODE_BYTES - PYTHON_CODE_LINE,
 					(void *)(code_at + PYTHON_CODE_LINE)))
 			return PYTHON_NO_CODE;
 		python_read(hash, python_code(w, name) + PYTHON_STR_HASH);
-		fingerprint = python_mix(fingerprint, hash + python_code(w, first_line));
-		fingerprint = python_mix(fingerprint, python_code(w, lines));
+		fingerprint = runtime_mix(fingerprint, hash + python_code(w, first_line));
+		fingerprint = runtime_mix(fingerprint, python_code(w, lines));
 	}
-	return python_mix(fingerprint, python_code(w, file)) * 0xbf58476d1ce4e5b9ULL |
+	return runtime_mix(fingerprint, python_code(w, file)) * 0xbf58476d1ce4e5b9ULL |
 	       2; /* neither of the two values above */
 }
 
@@ -134,7 +135,7 @@ static __always_inline __u32 python_read_lines(struct python_walk *w)
 	struct python_def *def = &w->def;
 
 	def->lines_kind = PYTHON_LINES_LOCATIONS;
-	if (!python_settings.lines || !python_read(n, table + PYTHON_BYTES_LENGTH) ||
+	if (!runtime_settings.lines || !python_read(n, table + PYTHON_BYTES_LENGTH) ||
 	    n >= PYTHON_LINES_BYTES)
 		return 0;
 	if (bpf_probe_read_user(def->lines, n & (PYTHON_LINES_BYTES - 1),
@@ -154,38 +155,6 @@ static __always_inline bool python_is_shim(const __u8 *code, __u32 first_line)
 	       !first_line;
 }
 
-static __always_inline struct python_sent_set *python_sent_set_of(__u64 fingerprint)
-{
-	__u32 n_set = (fingerprint >> 8) % PYTHON_SENT_SETS;
-
-	return bpf_map_lookup_elem(&python_sent, &n_set);
-}
-
-static __always_inline bool python_was_sent(__u64 fingerprint)
-{
-	struct python_sent_set *set = python_sent_set_of(fingerprint);
-
-	for (int i = 0; set && i < PYTHON_SENT_WAYS; i++)
-		if (set->fingerprints[i] == fingerprint)
-			return true;
-	return false;
-}
-
-/*
- * If the ring is full, the stack is not sent either: the loader would not know the meaning of the
- * word.
- */
-static __always_inline void python_send(struct stack_scratch *scratch, struct python_def *def)
-{
-	struct python_sent_set *set = python_sent_set_of(def->fingerprint);
-	__u32 size = offsetof(struct python_def, lines) + def->n_lines;
-
-	if (set && size <= sizeof(*def) && !bpf_ringbuf_output(&stack_defs, def, size, 0))
-		set->fingerprints[def->fingerprint % PYTHON_SENT_WAYS] = def->fingerprint;
-	else
-		scratch->lacks_definition = true;
-}
-
 /* Sends the definition of a fingerprint. Returns it, or PYTHON_NO_CODE or PYTHON_NO_FRAME. */
 __noinline __u64 python_define(__u32 slot, __u64 code_at, __u64 fingerprint)
 {
@@ -200,15 +169,17 @@ __noinline __u64 python_define(__u32 slot, __u64 code_at, __u64 fingerprint)
 	def->first_line = *(__u32 *)(w->code + (w->layout.code_first_line & 0x7c));
 	if (python_is_shim(w->code, def->first_line))
 		return PYTHON_NO_FRAME;
-	def->word = python_word(code_at, fingerprint);
-	def->fingerprint = fingerprint;
-	def->kind = STACK_PYTHON;
-	def->tgid = scratch->def.tgid;
+	def->def.word = runtime_word(code_at, fingerprint);
+	def->def.fingerprint = fingerprint;
+	def->def.kind = STACK_FUNCTION;
+	def->def.tgid = scratch->def.tgid;
+	def->def.runtime = RUNTIME_PYTHON;
 	if (!python_read_name(w))
 		return PYTHON_NO_CODE;
 	def->has_file = python_read_file(w);
 	def->n_lines = python_read_lines(w);
-	python_send(scratch, def);
+	runtime_send(scratch, &def->def, offsetof(struct python_def, lines) + def->n_lines,
+		     sizeof(*def));
 	w->has_new = true;
 	return fingerprint;
 }
@@ -230,15 +201,15 @@ static __always_inline void python_push(struct stack_scratch *scratch, __u64 wor
 static __always_inline void python_push_frame(struct stack_scratch *scratch, struct python_walk *w,
 					      __u64 word, __u32 instruction)
 {
-	w->is_full = scratch->def.n_words + !w->segment + 1 + python_settings.lines > STACK_WORDS;
+	w->is_full = scratch->def.n_words + !w->segment + 1 + runtime_settings.lines > STACK_WORDS;
 	if (w->is_full)
 		return;
 	if (!w->segment) {
 		w->segment = scratch->def.n_words;
-		python_push(scratch, python_segment_word(0));
+		python_push(scratch, runtime_segment_word(0));
 	}
 	python_push(scratch, word);
-	if (python_settings.lines)
+	if (runtime_settings.lines)
 		python_push(scratch, instruction);
 }
 
@@ -291,7 +262,7 @@ __noinline int python_end_segment(__u32 slot, __u64 mark)
 	    (w->n_looked && place == w->n_native))
 		python_drop_segment(scratch, w);
 	else
-		scratch->def.words[w->segment & (STACK_WORDS - 1)] = python_segment_word(place);
+		scratch->def.words[w->segment & (STACK_WORDS - 1)] = runtime_segment_word(place);
 	w->segment = 0;
 	return w->is_full ? PYTHON_ENDS : PYTHON_GOES_ON;
 }
@@ -332,7 +303,7 @@ static __always_inline __u64 python_recall(__u32 slot, struct python_walk *w)
 	if (recent->walk == w->number && recent->code == w->code_at)
 		return recent->fingerprint;
 	fingerprint = python_fingerprint(slot, w->code_at);
-	if (fingerprint && !python_was_sent(fingerprint))
+	if (fingerprint && !runtime_was_sent(fingerprint))
 		fingerprint = python_define(slot, w->code_at, fingerprint);
 	recent = python_recent_of(w);
 	recent->walk = w->number;
@@ -356,10 +327,10 @@ __noinline int python_visit(__u32 slot)
 	fingerprint = python_recall(slot, w);
 	if (fingerprint == PYTHON_NO_CODE)
 		return PYTHON_ENDS;
-	scratch->fingerprints = python_mix(scratch->fingerprints, fingerprint);
+	scratch->fingerprints = runtime_mix(scratch->fingerprints, fingerprint);
 	if (fingerprint == PYTHON_NO_FRAME)
 		return PYTHON_GOES_ON;
-	python_push_frame(scratch, w, python_word(w->code_at, fingerprint),
+	python_push_frame(scratch, w, runtime_word(w->code_at, fingerprint),
 			  (w->instruction_at - w->code_at - w->layout.code_adaptive) >> 1);
 	return w->segment ? PYTHON_GOES_ON : PYTHON_ENDS;
 }
@@ -433,7 +404,7 @@ __noinline int python_step(__u32 slot)
  */
 __noinline int python_walk_some(__u32 slot)
 {
-	if (!python_settings.wanted)
+	if (!RUNTIME_HAS(PYTHON_KINDS))
 		return PYTHON_ENDS;
 #pragma nounroll
 	for (int i = 0; i < PYTHON_CHUNK; i++)
@@ -484,7 +455,7 @@ __noinline int python_next_state(__u32 slot)
 
 __noinline int python_walk_more(__u32 slot)
 {
-	if (!python_settings.wanted)
+	if (!RUNTIME_HAS(PYTHON_KINDS))
 		return PYTHON_ENDS;
 #pragma nounroll
 	for (int i = 0; i < PYTHON_CHUNK; i++)
@@ -551,33 +522,47 @@ static __always_inline void python_begin(struct python_walk *w)
 	python_enter(w, state);
 }
 
-/* Adds the Python frames of the current task, whose native stack is in the slot. */
-__noinline int python_walk(__u32 slot)
+/*
+ * A process that only has the library mapped, and runs no Python, costs what a native one does: its
+ * walks are remembered, with the one word that says so.
+ */
+static __always_inline bool python_is_unused(struct stack_scratch *scratch,
+					     const struct python_layout *l)
 {
-	struct stack_scratch *scratch = stack_scratch_of(slot);
-	struct python_walk *w = python_walk_of(slot);
-	struct python_layout *layout;
+	__u64 at = l->runtime + l->lists.interpreters, interpreter = 0;
 
-	if (!w || !scratch || !scratch->highest_sp || !scratch->def.n_words)
-		return 0;
-	layout = bpf_map_lookup_elem(&python_processes, &scratch->def.tgid);
-	if (!layout)
-		return 0;
+	if (!scratch->walk.recorder)
+		return false;
+	if (python_read(interpreter, at) && !interpreter) {
+		stack_memory_note(scratch->walk.recorder - 1, at, 0);
+		return true;
+	}
 	scratch->walk.recorder = 0; /* later reads are not compared */
-	w->layout = *layout;
+	return false;
+}
+
+/* Adds the Python frames of the current task, whose native stack is in the slot. */
+static __always_inline void python_walk(__u32 slot, struct stack_scratch *scratch,
+					const struct runtime_process *process)
+{
+	struct python_walk *w = python_walk_of(slot);
+
+	if (!w || python_is_unused(scratch, &process->python))
+		return;
+	w->layout = process->python;
+	w->serial = process->serial;
 	w->number++;
 	w->segment = 0;
 	w->is_full = w->has_new = false;
 	w->n_native = scratch->def.n_words;
 	w->window = w->window_end = w->n_looked = 0;
 	python_begin(w);
-	if (python_settings.old && w->layout.eval_begin)
+	if (RUNTIME_HAS(RUNTIME_BIT(RUNTIME_PYTHON_OLD)) && w->layout.eval_begin)
 		python_walk_marks(slot, scratch, w);
 	else
 		python_walk_segments(slot, scratch, w);
 	if (w->is_full && scratch->def.reason == UNWIND_COMPLETE)
 		scratch->def.reason = UNWIND_DEPTH;
-	return 0;
 }
 
 #endif

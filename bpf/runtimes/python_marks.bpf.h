@@ -22,7 +22,7 @@
 
 static __always_inline struct python_walk *python_marks_of(__u32 slot)
 {
-	return python_settings.old ? python_walk_of(slot) : NULL;
+	return RUNTIME_HAS(RUNTIME_BIT(RUNTIME_PYTHON_OLD)) ? python_walk_of(slot) : NULL;
 }
 
 static __always_inline __u64 python_variables(const struct python_walk *w)
@@ -170,9 +170,8 @@ __noinline int python_place_some(__u32 slot)
 
 /* Walks from the innermost frame on, with the innermost call or without it. */
 static __always_inline void python_begin_marks(struct stack_scratch *scratch, struct python_walk *w,
-					       const struct python_layout *layout, bool skips_call)
+					       bool skips_call)
 {
-	w->layout.mark_distance = layout->mark_distance;
 	w->frame = w->innermost;
 	w->skips_call = skips_call;
 	w->next_native = w->n_calls = w->n_placed = w->segment = 0;
@@ -220,21 +219,23 @@ __noinline int python_judge_marks(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
 	struct python_walk *w = python_marks_of(slot);
-	struct python_layout *layout;
+	struct runtime_process *process;
 	bool was_last;
 
 	if (!w || !scratch)
 		return PYTHON_ENDS;
-	layout = bpf_map_lookup_elem(&python_processes, &scratch->def.tgid);
+	process = bpf_map_lookup_elem(&runtime_processes, &scratch->def.tgid);
 	python_drop_segment(scratch, w);
-	if (layout && python_agrees(scratch, w)) {
-		python_learn(w, layout);
+	if (process && python_agrees(scratch, w)) {
+		python_learn(w, &process->python);
 		return PYTHON_ENDS;
 	}
-	was_last = !layout || w->skips_call;
-	if (layout && w->skips_call)
-		python_doubt(layout);
-	python_begin_marks(scratch, w, layout ?: &w->layout, true);
+	was_last = !process || w->skips_call;
+	if (process && w->skips_call)
+		python_doubt(&process->python);
+	if (process)
+		w->layout.mark_distance = process->python.mark_distance;
+	python_begin_marks(scratch, w, true);
 	return was_last ? PYTHON_ENDS : PYTHON_GOES_ON;
 }
 
@@ -243,7 +244,7 @@ static __always_inline void python_walk_marks(__u32 slot, struct stack_scratch *
 					      struct python_walk *w)
 {
 	w->innermost = w->frame;
-	python_begin_marks(scratch, w, &w->layout, false);
+	python_begin_marks(scratch, w, false);
 	for (int i = 0; w->innermost && i < PYTHON_MARK_TURNS; i++)
 		if (python_place_some(slot) != PYTHON_GOES_ON &&
 		    python_judge_marks(slot) != PYTHON_GOES_ON)

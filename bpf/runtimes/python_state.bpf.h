@@ -1,50 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Processes that run Python, code objects that were sent, and the state of a walk of Python frames.
- */
+/* The state of a walk of Python frames, and where it begins. */
 #ifndef PYTHON_STATE_BPF_H
 #define PYTHON_STATE_BPF_H
 
-#include "lib/compat.bpf.h"
+#include "runtimes/runtime_state.bpf.h"
 #include "abi/python.h"
 
-const volatile struct python_settings python_settings SEC(".rodata.python");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1); /* the loader makes it as large as the machine needs */
-	__type(key, __u32);
-	__type(value, struct python_layout);
-} python_processes SEC(".maps");
-
-#define PYTHON_PROGRAMS 1024
-
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, PYTHON_PROGRAMS);
-	__type(key, struct python_program);
-	__type(value, __u32); /* enum python_program_kind */
-} python_programs SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4096);
-} python_begins SEC(".maps");
-
-/* The code objects that have been sent lately, by their fingerprints, in sets. */
-#define PYTHON_SENT_SETS 4096
-#define PYTHON_SENT_WAYS 4
-
-struct python_sent_set {
-	__u64 fingerprints[PYTHON_SENT_WAYS];
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, PYTHON_SENT_SETS);
-	__type(key, __u32);
-	__type(value, struct python_sent_set);
-} python_sent SEC(".maps");
+#define PYTHON_KINDS (RUNTIME_BIT(RUNTIME_PYTHON) | RUNTIME_BIT(RUNTIME_PYTHON_OLD))
 
 /*
  * The cost of a read hardly depends on its size. Frames lie on a stack that grows upwards, so a
@@ -61,6 +23,7 @@ struct python_recent {
 
 struct python_walk {
 	struct python_layout layout;
+	__u64 serial;  /* of the process */
 	__u64 number;  /* of the walk; never 0 */
 	__u64 frame;   /* the next one; 0: none */
 	__u64 cframe;  /* 3.11: of the segment */
@@ -85,18 +48,11 @@ struct python_walk {
 	struct python_def def;
 };
 
-/* As many as there are slots for stacks. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct python_walk);
-} python_walks SEC(".maps");
+_Static_assert(sizeof(struct python_walk) <= sizeof(struct runtime_walk), "larger than its space");
 
-/* NULL: not wanted and the maps don't exist; the verifier then drops the rest as dead code. */
 static __always_inline struct python_walk *python_walk_of(__u32 slot)
 {
-	return python_settings.wanted ? bpf_map_lookup_elem(&python_walks, &slot) : NULL;
+	return (struct python_walk *)runtime_walk_of(slot, PYTHON_KINDS);
 }
 
 /* ---- threads' states ---- */
@@ -122,62 +78,18 @@ static __always_inline void python_enter(struct python_walk *w, __u64 state)
  */
 static __always_inline bool python_has_others(struct python_walk *w, __u32 tgid)
 {
-	struct python_layout *layout;
+	struct runtime_process *process;
 	__u64 ends[2] = {}; /* the newest interpreter, and the main one */
 
 	if (!w->layout.has_others && !w->has_new && w->number % PYTHON_SELDOM)
 		return false;
-	layout = bpf_map_lookup_elem(&python_processes, &tgid);
-	if (!layout || !python_read(ends, w->layout.runtime + w->layout.lists.interpreters))
+	process = bpf_map_lookup_elem(&runtime_processes, &tgid);
+	if (!process || !python_read(ends, w->layout.runtime + w->layout.lists.interpreters))
 		return false;
-	layout->has_others = ends[0] != ends[1];
+	process->python.has_others = ends[0] != ends[1];
 	w->interpreter = ends[0];
 	w->state = 0;
 	return ends[0] != ends[1];
-}
-
-/* ---- processes ---- */
-
-/* A child has its parent's layout and memory, but will make code objects of its own. */
-static __always_inline void python_fork(__u32 parent, __u32 child)
-{
-	struct python_layout *layout, childs;
-
-	if (!python_settings.wanted)
-		return;
-	layout = bpf_map_lookup_elem(&python_processes, &parent);
-	if (!layout)
-		return;
-	childs = *layout;
-	childs.serial = python_mix(bpf_ktime_get_ns(), child);
-	bpf_map_update_elem(&python_processes, &child, &childs, BPF_ANY);
-}
-
-static __always_inline void python_exec(__u32 tgid)
-{
-	if (python_settings.wanted)
-		bpf_map_delete_elem(&python_processes, &tgid);
-}
-
-/*
- * A script may exit before the loader looks at it, so the loader is woken up if the program may run
- * Python. If the ring is full, it has been woken up already.
- */
-static __always_inline void python_tell(__u32 tgid, struct linux_binprm *bprm)
-{
-	struct python_begin begin = { .tgid = tgid };
-	struct inode *inode;
-	__u32 *kind;
-
-	if (!python_settings.wanted)
-		return;
-	/* by a helper: reading through typed pointers takes the verifier 0.3 ms each */
-	inode = BPF_CORE_READ(bprm, file, f_inode);
-	begin.program.dev = BPF_CORE_READ(inode, i_sb, s_dev);
-	begin.program.ino = BPF_CORE_READ(inode, i_ino);
-	kind = bpf_map_lookup_elem(&python_programs, &begin.program);
-	if (!kind || *kind != PYTHON_NEVER)
-		bpf_ringbuf_output(&python_begins, &begin, sizeof(begin), 0);
 }
 
 #endif

@@ -13,7 +13,7 @@
 #include "lib/loss.bpf.h"
 #include "abi/stack.h"
 #include "lib/table.bpf.h"
-#include "runtimes/python.bpf.h"
+#include "runtimes/runtimes.bpf.h"
 #include "stack/unwind.bpf.h"
 #include "stack/unwind_copy.bpf.h"
 
@@ -134,7 +134,7 @@ static __always_inline __u64 stack_name_user(__u32 slot, const struct stack_def 
 
 	if (def->reason == UNWIND_GOES_ON)
 		return def->id;
-	python_walk(slot);
+	runtimes_walk(slot);
 	id = stack_intern(slot);
 	stack_memory_keep(slot);
 	return id;

@@ -12,7 +12,7 @@
 #define UNWIND_BPF_H
 
 #include "lib/compat.bpf.h"
-#include "runtimes/python_state.bpf.h"
+#include "runtimes/runtime_state.bpf.h"
 #include "stack/stack_memory.bpf.h"
 #include "stack/unwind_processes.bpf.h"
 #include "stack/unwind_slots.bpf.h"
@@ -276,8 +276,8 @@ __noinline int unwind_mark_exact(__u32 slot)
 
 /*
  * From C, a walk may get to Go code on a stack that lies below, and back to C on the first one.
- * Python needs ascending frame addresses, so frames of Go begin at the address where C was left. No
- * branch: the verifier would follow both.
+ * Runtimes need ascending frame addresses, so frames of Go begin at the address where C was left.
+ * No branch: the verifier would follow both.
  */
 static __always_inline void unwind_note_sp(struct stack_scratch *scratch, __u32 n)
 {
@@ -297,7 +297,7 @@ static __always_inline bool unwind_note_frame(struct stack_scratch *scratch)
 		return false;
 	scratch->def.words[n] = scratch->walk.ip;
 	scratch->def.n_words = n + 1;
-	if (python_settings.wanted)
+	if (runtime_settings.kinds)
 		unwind_note_sp(scratch, n);
 	return true;
 }

@@ -8,7 +8,7 @@
 
 #include "lib/compat.bpf.h"
 #include "lib/filter.bpf.h"
-#include "runtimes/python_state.bpf.h"
+#include "runtimes/runtime_state.bpf.h"
 #include "stack/unwind_tables.bpf.h"
 
 struct {
@@ -145,7 +145,7 @@ int BPF_PROG(unwind_fork, struct task_struct *parent, struct task_struct *child)
 
 	if (tgid == child_tgid)
 		return 0;
-	python_fork(tgid, child_tgid);
+	runtimes_fork(tgid, child_tgid);
 	process = unwind_find_process(tgid);
 	if (!process)
 		return 0;
@@ -167,9 +167,9 @@ int BPF_PROG(unwind_exec, struct task_struct *task, pid_t old_pid, struct linux_
 		change->n_copies = 0;
 	}
 	bpf_map_delete_elem(&unwind_processes, &tgid);
-	python_exec(tgid);
+	runtimes_exec(tgid);
 	if (filter_task(task))
-		python_tell(tgid, bprm);
+		runtimes_tell(tgid, bprm);
 	return 0;
 }
 

@@ -25,11 +25,11 @@ struct stack_scratch {
 	__u64 leaf; /* function that has just returned to the walk's first frame; 0: none */
 	struct unwind_state walk;
 	struct unwind_returns returns;
-	__u64 sps[STACK_DEPTH]; /* stack address at which each frame begins: for Python */
+	__u64 sps[STACK_DEPTH]; /* stack address at which each frame begins: for runtimes */
 	__u64 highest_sp;	/* of these; 0: there are none */
-	__u64 fingerprints;	/* hash of those of the Python code objects in def.words */
+	__u64 fingerprints;	/* hash of those of the runtime functions in def.words */
 	__u64 names;		/* id of the process's address meanings */
-	bool lacks_definition;	/* a code object, or the stack itself, could not be sent */
+	bool lacks_definition;	/* a function, or the stack itself, could not be sent */
 #ifdef STACK_RECURS
 	struct stack_record record;
 #endif

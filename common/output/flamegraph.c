@@ -167,8 +167,8 @@ static char letter_of_mark(const char *name)
 static char letter_of(const struct box *box)
 {
 	static const char letters[] = {
-		[FRAME_USER] = 'u',   [FRAME_INLINED] = 'i', [FRAME_JIT] = 'j',
-		[FRAME_PYTHON] = 'p', [FRAME_KERNEL] = 'k',
+		[FRAME_USER] = 'u',    [FRAME_INLINED] = 'i', [FRAME_JIT] = 'j',
+		[FRAME_RUNTIME] = 'p', [FRAME_KERNEL] = 'k',
 	};
 
 	if (box->node->kind == FRAME_USER && (box->is_waker || box->is_kernel))

@@ -111,7 +111,7 @@ static enum frame_kind take_suffix(char *name, enum frame_kind other)
 	} kinds[] = { { 'k', FRAME_KERNEL },
 		      { 'i', FRAME_INLINED },
 		      { 'j', FRAME_JIT },
-		      { 'p', FRAME_PYTHON } };
+		      { 'p', FRAME_RUNTIME } };
 	size_t length = strlen(name);
 
 	if (length <= 4 || name[length - 4] != '_' || name[length - 3] != '[' ||

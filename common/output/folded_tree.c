@@ -221,8 +221,8 @@ static int compare_leaves(const void *a, const void *b)
 static void print_path(FILE *f, const struct calltree *tree, uint32_t index)
 {
 	static const char *const suffixes[] = {
-		[FRAME_USER] = "",	 [FRAME_INLINED] = "_[i]", [FRAME_JIT] = "_[j]",
-		[FRAME_PYTHON] = "_[p]", [FRAME_KERNEL] = "_[k]",  [FRAME_MARK] = "",
+		[FRAME_USER] = "",	  [FRAME_INLINED] = "_[i]", [FRAME_JIT] = "_[j]",
+		[FRAME_RUNTIME] = "_[p]", [FRAME_KERNEL] = "_[k]",  [FRAME_MARK] = "",
 	};
 	const struct calltree_node *node = calltree_node(tree, index);
 

@@ -12,7 +12,7 @@ enum frame_kind {
 	FRAME_USER,
 	FRAME_INLINED, /* user code that the compiler put into its caller */
 	FRAME_JIT,     /* user code made at run time */
-	FRAME_PYTHON,  /* a function in Python, in the place of the interpreter that runs it */
+	FRAME_RUNTIME, /* a function of a managed runtime, in the place of its interpreter */
 	FRAME_KERNEL,
 	FRAME_MARK, /* not code: a separator or a remark, such as "--" or "[still running]" */
 };

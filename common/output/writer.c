@@ -46,7 +46,7 @@ const struct writer *writer_by_extension(const char *path)
 static bool is_user(enum frame_kind kind)
 {
 	return kind == FRAME_USER || kind == FRAME_INLINED || kind == FRAME_JIT ||
-	       kind == FRAME_PYTHON;
+	       kind == FRAME_RUNTIME;
 }
 
 void writer_pause(const struct writer_style *style, size_t i)
@@ -77,7 +77,7 @@ void writer_print_frame(FILE *f, const struct frame *frame, const struct writer_
 			const char *also)
 {
 	static const char *const suffixes[] = {
-		[FRAME_INLINED] = "_[i]", [FRAME_JIT] = "_[j]", [FRAME_PYTHON] = "_[p]",
+		[FRAME_INLINED] = "_[i]", [FRAME_JIT] = "_[j]", [FRAME_RUNTIME] = "_[p]",
 		[FRAME_KERNEL] = "_[k]",  [FRAME_MARK] = NULL,
 	};
 

@@ -254,6 +254,8 @@ static void print_opt(const struct opt_set *set, const struct opt *opt, int colu
 {
 	char left[80];
 
+	if (!opt->help)
+		return;
 	if (format_left(set, opt, left, sizeof(left)) + 2 > column)
 		printf("%s\n%*s", left, column, "");
 	else

@@ -40,7 +40,7 @@ struct opt {
 	size_t offset;	   /* offset of the member in the section's struct */
 	uint64_t min, max; /* range of a UINT; min is a DURATION's unit in ns */
 	opt_parse_fn *parse;
-	const char *help;
+	const char *help;     /* NULL: a former name, which --help does not list */
 	const char *excludes; /* long name of an option that can't be given with this one */
 };
 

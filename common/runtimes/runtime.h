@@ -1,14 +1,109 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Runtimes that make code while a program runs: how they are recognised, and the settings that give
- * their code complete stacks and names. See doc/runtimes.md for each.
+ * What a managed runtime is to the rest of the program: a row in runtimes.c, and, if its frames are
+ * walked, a struct runtime_code in a folder of its own. Everything that it reads is the traced
+ * program's memory: hostile until checked, and bounded.
  */
 #ifndef RUNTIME_H
 #define RUNTIME_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
 
-#include "process/maps.h"
+#include "abi/runtimes.h"
+#include "base/hashtable.h"
+#include "elf/elf64.h"
+
+/* A file of a runtime, as recognise() has found it; the runtime's own data follows. */
+struct runtime_file {
+	const struct runtime_code *code;
+	enum runtime_kind kind;
+	const char *refused; /* why its frames can't be walked; NULL: they can */
+	char title[24];	     /* name and version */
+};
+
+/* A process that has mapped such a file. */
+struct runtime_instance {
+	pid_t pid;
+	struct runtime_file *file;
+	uint64_t bias;	       /* load address of the file in the process */
+	uint32_t thread_bytes; /* size of the C library's struct pthread; 0: unknown */
+};
+
+#define RUNTIME_THREAD_BYTES 4096 /* struct pthread is smaller */
+
+struct meanings;
+
+/* A function, which processes have in common. */
+struct runtime_function {
+	struct hashlink link;
+	struct meanings *meanings;
+	unsigned int n_users; /* words and users that hold it */
+	const struct runtime_code *code;
+	char *name;	     /* qualified name, or its beginning if long: "Thread.run" */
+	char *file;	     /* path, or its end if long; NULL: unknown */
+	uint32_t first_line; /* from here on, as line() needs it */
+	uint32_t lines_kind;
+	size_t n_lines;
+	uint8_t lines[]; /* none: not requested */
+};
+
+/* Callback that receives the meaning of a function's word. */
+struct runtime_definer {
+	void (*define)(const struct runtime_def *def, size_t size, void *arg);
+	void *arg;
+};
+
+/* A thread that isn't running. */
+struct runtime_thread {
+	pid_t tid; /* whose memory it is */
+	uint32_t tgid;
+	uint64_t base; /* the thread pointer */
+	struct runtime_process process;
+	bool lines;
+	bool is_complete;    /* the native walk reached the outermost frame */
+	const uint64_t *sps; /* stack address at which each native frame begins */
+	size_t n_native;
+	struct runtime_definer definer;
+};
+
+struct runtime_code {
+	/*
+	 * Recognises a file by what it exports, never by its name; costs a few small reads if it
+	 * isn't one. NULL: it isn't. Freed with free().
+	 */
+	struct runtime_file *(*recognise)(const struct elf64 *elf);
+
+	/*
+	 * Fills in the layout that BPF needs of a process. -EAGAIN: the process is not far enough;
+	 * its next change of mappings will be looked at. Details that are missing are searched for
+	 * by look_again().
+	 */
+	int (*describe)(const struct runtime_instance *instance, struct runtime_process *process);
+
+	/*
+	 * A stack came without functions: looks for missing or wrong details. Returns true if the
+	 * layout has changed. is_settled: another search is not worth its cost for some time.
+	 */
+	bool (*look_again)(const struct runtime_instance *instance, struct runtime_process *process,
+			   bool *is_settled);
+
+	/* Reads a definition of size bytes; NULL: it is broken. Its function has no users. */
+	struct runtime_function *(*read)(const struct runtime_def *def, size_t size);
+
+	/* Returns the line at a position in a function; 0: unknown. */
+	uint32_t (*line)(const struct runtime_function *function, uint32_t position);
+
+	/*
+	 * Walks from outside as BPF does: appends to the n_native words of a stack those of its
+	 * functions, up to max words in total, and defines each before. Returns the new number of
+	 * words. is_cut: outer frames did not fit.
+	 */
+	size_t (*walk)(const struct runtime_thread *thread, uint64_t *words, size_t max,
+		       bool *is_cut);
+};
 
 /*
  * An advice is an instruction to the user: "start it with ..."; "PID" in it is replaced by the
@@ -16,20 +111,12 @@
  */
 struct runtime {
 	const char *name;
-	const char *const *files; /* file names by which it is recognised, terminated by NULL */
+	const char *const *files; /* file names by which its JIT code is recognised, then NULL */
 	/* advice for complete stacks through its code; NULL: impossible */
 	const char *to_complete;
-	const char *to_name; /* advice for names of its code; NULL: impossible */
+	const char *to_name;		 /* advice for names of its code; NULL: impossible */
+	const struct runtime_code *code; /* NULL: its frames are not walked */
+	const char *interpreter; /* native function whose place its frames take; NULL: none */
 };
-
-/*
- * Returns the runtime of a process, by the files that it executes; NULL: none that is known. A file
- * is one of a runtime if its path's last component is a name, or goes on with a version
- * ("libnode.so.108", "php8.2").
- */
-const struct runtime *runtime_find(const struct maps *maps);
-
-/* Writes an advice with the pid in it; 0: of several processes, so "PID" stays. */
-void runtime_advice(char *text, size_t size, const char *advice, pid_t pid);
 
 #endif

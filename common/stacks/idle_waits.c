@@ -226,7 +226,7 @@ static size_t find_wait(const struct frame *const *frames, size_t n)
 /* A Python function is identified by its file, too: names alone are ambiguous. */
 static const char *full_name(const struct frame *frame, char *buf, size_t size)
 {
-	if (frame->kind != FRAME_PYTHON || !frame->file)
+	if (frame->kind != FRAME_RUNTIME || !frame->file)
 		return frame->name;
 	snprintf(buf, size, "%s (%s)", frame->name, path_last(frame->file));
 	return buf;

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/msg.h"
 #include "modules/kernelnames.h"
-#include "runtimes/python_codes.h"
+#include "runtimes/meanings.h"
 #include "stacks/places.h"
 #include "symbols/ksyms.h"
 
@@ -83,15 +83,15 @@ static uint64_t hash_place(const struct place *place)
 	hash = hash_add(hash, place->location.offset * 8 + place->is_made * 4 +
 				      place->is_return * 2 + place->is_kernel);
 	hash = hash_add(hash, place->location.made);
-	return hash_add(hash, (uintptr_t)place->python + place->line);
+	return hash_add(hash, (uintptr_t)place->function + place->line);
 }
 
 static bool is_equal(const struct place *a, const struct place *b)
 {
 	return a->location.dso == b->location.dso && a->location.offset == b->location.offset &&
 	       a->location.made == b->location.made && a->is_return == b->is_return &&
-	       a->is_kernel == b->is_kernel && a->is_made == b->is_made && a->python == b->python &&
-	       a->line == b->line;
+	       a->is_kernel == b->is_kernel && a->is_made == b->is_made &&
+	       a->function == b->function && a->line == b->line;
 }
 
 static struct known_place *find_place(const struct places *places, const struct place *place,
@@ -116,8 +116,8 @@ struct known_place *places_get(struct places *places, const struct place *place)
 	if (!known) {
 		known = mem_zalloc(1, sizeof(*known));
 		known->place = *place;
-		if (place->python)
-			python_function_hold(place->python);
+		if (place->function)
+			runtime_function_hold(place->function);
 		hashtable_add(&places->table, &known->link, hash);
 	}
 	known->n_users++;
@@ -139,8 +139,8 @@ void places_release(struct places *places, struct known_place *known)
 		return;
 	drop_frames(known);
 	hashtable_remove(&places->table, &known->link);
-	if (known->place.python)
-		python_function_release(known->place.python);
+	if (known->place.function)
+		runtime_function_release(known->place.function);
 	free(known);
 }
 
@@ -268,13 +268,13 @@ static void look_up_user(struct places *places, struct known_place *known)
 	free(description);
 }
 
-static void look_up_python(struct places *places, struct known_place *known)
+static void look_up_function(struct places *places, struct known_place *known)
 {
-	const struct python_function *function = known->place.python;
+	const struct runtime_function *function = known->place.function;
 	struct frame_list list = { .places = places };
 
 	append_frame(&list, &(struct frame){ .name = function->name,
-					     .kind = FRAME_PYTHON,
+					     .kind = FRAME_RUNTIME,
 					     .file = function->file,
 					     .line = known->place.line });
 	set_frames(known, &list);
@@ -439,8 +439,8 @@ void place_look_up(struct places *places, struct known_place *known)
 		return;
 	if (known->place.is_kernel)
 		places_look_up(places, NULL, NULL);
-	else if (known->place.python)
-		look_up_python(places, known);
+	else if (known->place.function)
+		look_up_function(places, known);
 	else
 		look_up_user(places, known);
 }

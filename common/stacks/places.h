@@ -13,17 +13,17 @@
 #include "output/frames.h"
 #include "symbols/usyms.h"
 
-/* Location of a frame: of a native frame in a file, of a Python frame in a function. */
+/* Location of a frame: of a native frame in a file, of a runtime's frame in a function. */
 
-struct python_function;
+struct runtime_function;
 
 struct place {
 	struct location location; /* a kernel address, without dso */
 	bool is_kernel;
 	bool is_return;
-	bool is_made;			/* code made by a known runtime */
-	uint32_t line;			/* of a Python frame, if requested; 0: none */
-	struct python_function *python; /* NULL: a native frame */
+	bool is_made;			   /* code made by a known runtime */
+	uint32_t line;			   /* of a runtime's frame, if requested; 0: none */
+	struct runtime_function *function; /* NULL: a native frame */
 };
 
 struct kernelnames;

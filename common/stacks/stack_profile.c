@@ -8,6 +8,7 @@
 #include "base/msg.h"
 #include "modules/cgroup_filter.h"
 #include "output/quantity.h"
+#include "runtimes/runtimes.h"
 #include "stacks/idle_waits.h"
 #include "stacks/stack_profile.h"
 #include "symbols/interrupts.h"
@@ -117,7 +118,7 @@ struct assembly {
 	char waker[32];	     /* its comm, or the interrupt */
 	uint64_t waker_user; /* id of its user stack; 0: not shown */
 	bool incomplete;     /* a definition is missing */
-	bool is_go, is_idle, is_python, is_bare;
+	bool is_go, is_idle, is_managed, is_bare;
 	bool is_at_rest; /* the thread waits in a pool or an event loop */
 };
 
@@ -249,17 +250,15 @@ static void look_for_go(struct assembly *a)
 }
 
 /* The interpreter's own function stays where its functions could not be found. */
-static void look_for_python(struct assembly *a)
+static void look_for_functions(struct assembly *a)
 {
-	static const char *const interpreter[] = { "_PyEval_EvalFrameDefault", NULL };
-
-	a->is_python = a->is_bare = false;
+	a->is_managed = a->is_bare = false;
 	for (size_t i = 0; i < a->n; i++) {
-		a->is_python |= a->frames[i]->kind == FRAME_PYTHON;
-		a->is_bare |=
-			a->frames[i]->kind == FRAME_USER && has_name(a->frames[i], interpreter);
+		a->is_managed |= a->frames[i]->kind == FRAME_RUNTIME;
+		a->is_bare |= a->frames[i]->kind == FRAME_USER &&
+			      runtime_is_interpreter(a->frames[i]->name);
 	}
-	a->is_python |= a->is_bare;
+	a->is_managed |= a->is_bare;
 }
 
 static void fold_idle(struct assembly *a)
@@ -272,7 +271,7 @@ static void fold_idle(struct assembly *a)
 static bool append_user(struct assembly *a, uint64_t id)
 {
 	append_stack(a, id);
-	look_for_python(a);
+	look_for_functions(a);
 	if (!a->are_waits)
 		return true;
 	look_for_go(a);
@@ -340,7 +339,7 @@ static bool lacks_functions(const struct stack_profile *p, const struct stack_ke
 			    const struct assembly *a)
 {
 	return a->is_bare ||
-	       (a->is_python && stackdefs_reason(p->defs, key->user_id) == UNWIND_DEPTH);
+	       (a->is_managed && stackdefs_reason(p->defs, key->user_id) == UNWIND_DEPTH);
 }
 
 static void count_reason(struct stack_profile *p, uint64_t id, const char *comm, uint64_t value)
@@ -417,8 +416,8 @@ void stack_profile_add(struct stack_profile *p, const struct stack_key *key,
 	count_reason(p, a.waker_user, a.waker, value->value);
 	if (p->flaws)
 		process_flaws_count(p->flaws, p->defs, key, value->value);
-	p->reasons.python += a.is_python ? value->value : 0;
-	p->reasons.python_bare += lacks_functions(p, key, &a) ? value->value : 0;
+	p->reasons.managed += a.is_managed ? value->value : 0;
+	p->reasons.bare += lacks_functions(p, key, &a) ? value->value : 0;
 	p->reasons.go += a.is_go ? value->value : 0;
 	p->reasons.go_idle += a.is_idle ? value->value : 0;
 }
@@ -428,8 +427,8 @@ void stack_reasons_add(struct stack_reasons *sum, const struct stack_reasons *mo
 	for (size_t i = 0; i < UNWIND_REASONS; i++)
 		sum->values[i] += more->values[i];
 	comm_sums_merge(&sum->incomplete, &more->incomplete);
-	sum->python += more->python;
-	sum->python_bare += more->python_bare;
+	sum->managed += more->managed;
+	sum->bare += more->bare;
 	sum->go += more->go;
 	sum->go_idle += more->go_idle;
 }
@@ -444,12 +443,13 @@ void stack_reasons_print_go(const struct stack_reasons *reasons)
 		msg_info("Go: blocked goroutines have no thread and are not shown");
 }
 
-void stack_reasons_print_python(const struct stack_reasons *reasons)
+void stack_reasons_print_functions(const struct stack_reasons *reasons)
 {
-	if (reasons->python)
-		msg_info("Python programs: %.2f %% of user stacks have all functions",
-			 100.0 * (double)(reasons->python - reasons->python_bare) /
-				 (double)reasons->python);
+	if (reasons->managed)
+		msg_info("%s programs: %.2f %% of user stacks have all functions",
+			 runtime_walked_names(),
+			 100.0 * (double)(reasons->managed - reasons->bare) /
+				 (double)reasons->managed);
 }
 
 static uint64_t total_of(const struct stack_reasons *reasons)

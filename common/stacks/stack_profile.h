@@ -57,8 +57,8 @@ void comm_sums_sort(struct comm_sums *sums);
 struct stack_reasons {
 	uint64_t values[UNWIND_REASONS];
 	struct comm_sums incomplete;
-	uint64_t go, go_idle;	      /* values of Go programs' threads; of those without work */
-	uint64_t python, python_bare; /* values of Python programs; of those that lack functions */
+	uint64_t go, go_idle;	/* values of Go programs' threads; of those without work */
+	uint64_t managed, bare; /* values of programs of runtimes; of those that lack functions */
 };
 
 struct stack_profile {
@@ -95,8 +95,8 @@ void stack_reasons_print(struct stack_reasons *reasons);
 /* Prints that waits of Go programs are those of threads, not goroutines, if there were any. */
 void stack_reasons_print_go(const struct stack_reasons *reasons);
 
-/* Prints how many stacks of Python programs have all of their functions, if there were any. */
-void stack_reasons_print_python(const struct stack_reasons *reasons);
+/* Prints how many stacks of runtimes' programs have all functions, if there were any. */
+void stack_reasons_print_functions(const struct stack_reasons *reasons);
 void stack_reasons_add(struct stack_reasons *sum, const struct stack_reasons *more);
 
 #endif

@@ -13,9 +13,9 @@
 
 #define FILES_NS (5 * NS_PER_S)
 
-static bool has_python(const struct stack_def *def)
+static bool has_functions(const struct stack_def *def)
 {
-	return python_places_native(def) < def->n_words;
+	return stack_count_native(def) < def->n_words;
 }
 
 static int on_definition(void *ctx, void *data, size_t size)
@@ -23,13 +23,13 @@ static int on_definition(void *ctx, void *data, size_t size)
 	const struct stack_rings *rings = ctx;
 	const struct stack_def *def = data;
 
-	if (def->kind == STACK_PYTHON) {
-		stackdefs_add_python(rings->defs, data, size);
+	if (def->kind == STACK_FUNCTION) {
+		stackdefs_add_function(rings->defs, data, size);
 		return 0;
 	}
 	stackdefs_add(rings->defs, def, size);
-	if (def->kind == STACK_USER && !has_python(def))
-		user_stacks_miss_python(rings->user_stacks, (pid_t)def->tgid);
+	if (def->kind == STACK_USER && !has_functions(def))
+		user_stacks_miss_functions(rings->user_stacks, (pid_t)def->tgid);
 	if (def->kind == STACK_USER &&
 	    (def->reason == UNWIND_NO_PROCESS || def->reason == UNWIND_NO_MAPPING))
 		user_stacks_learn(rings->user_stacks, (pid_t)def->tgid);
@@ -48,15 +48,15 @@ static void define(const struct stack_rings *rings, struct stack_def *def, const
 	stackdefs_add(rings->defs, def, sizeof(*def));
 }
 
-static void define_python(const struct python_def *def, size_t size, void *arg)
+static void define_function(const struct runtime_def *def, size_t size, void *arg)
 {
-	stackdefs_add_python(((const struct stack_rings *)arg)->defs, def, size);
+	stackdefs_add_function(((const struct stack_rings *)arg)->defs, def, size);
 }
 
 void stack_rings_define_thread(const struct stack_rings *rings, const struct unwind_thread *thread)
 {
 	struct stack_def def = { .id = STACK_ID_AT_START | thread->tid, .tgid = thread->tgid };
-	const struct python_definer definer = { define_python, (void *)rings };
+	const struct runtime_definer definer = { define_function, (void *)rings };
 	struct unwind_copy *copy = user_stacks_copy_thread(rings->user_stacks, thread);
 	uint64_t words[STACK_WORDS];
 	int reason;

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/types.h>
 
-#include "abi/python.h"
+#include "abi/runtime.h"
 #include "abi/stack.h"
 #include "abi/unwind_layout.h"
 #include "base/array.h"
@@ -20,8 +20,7 @@
 #include "base/hashtable.h"
 #include "base/mem.h"
 #include "output/frames.h"
-#include "runtimes/python_code.h"
-#include "runtimes/python_codes.h"
+#include "runtimes/meanings.h"
 #include "stacks/places.h"
 #include "stacks/stackdefs.h"
 #include "symbols/ksyms.h"
@@ -87,11 +86,11 @@ static struct stack_flaw stack_flaw_find(struct processes *processes, const stru
 	return flaw;
 }
 
-/* ---- python places ---- */
+/* ---- functions of runtimes ---- */
 
 /* The words of a stack that have not been converted to locations yet. */
 struct rest {
-	const struct python_codes *codes;
+	const struct meanings *meanings;
 	const struct stack_def *def;
 	uint32_t at;		      /* the next word */
 	uint32_t begins[STACK_WORDS]; /* segments' words, by native frame */
@@ -100,24 +99,24 @@ struct rest {
 	uint32_t n;
 };
 
-uint32_t python_places_native(const struct stack_def *def)
+uint32_t stack_count_native(const struct stack_def *def)
 {
 	uint32_t n = 0;
 
-	while (n < def->n_words && n < STACK_DEPTH && !python_is_word(def->words[n]))
+	while (n < def->n_words && n < STACK_DEPTH && !runtime_is_word(def->words[n]))
 		n++;
 	return n;
 }
 
 static uint32_t frame_of(const struct rest *r, uint32_t segment)
 {
-	return python_segment_frame(r->def->words[r->begins[segment]]);
+	return runtime_segment_frame(r->def->words[r->begins[segment]]);
 }
 
 /* A thread's states (one per interpreter) come one after another, each with segments in order. */
 static void add_segment(struct rest *r, uint32_t word)
 {
-	uint32_t i = r->n_begins++, frame = python_segment_frame(r->def->words[word]);
+	uint32_t i = r->n_begins++, frame = runtime_segment_frame(r->def->words[word]);
 
 	for (; i && frame_of(r, i - 1) > frame; i--)
 		r->begins[i] = r->begins[i - 1];
@@ -134,37 +133,38 @@ static uint32_t next_frame(const struct rest *r)
 static void append_rest(struct rest *r)
 {
 	struct place *place = &r->out[r->n++];
+	uint32_t position;
 
-	*place = (struct place){ .python = python_codes_find(r->codes, (pid_t)r->def->tgid,
-							     r->def->words[r->at++]) };
-	if (r->at >= r->def->n_words || python_is_word(r->def->words[r->at]))
+	*place = (struct place){ .function = meanings_find(r->meanings, (pid_t)r->def->tgid,
+							   r->def->words[r->at++]) };
+	if (r->at >= r->def->n_words || runtime_is_word(r->def->words[r->at]))
 		return;
-	place->line =
-		python_line(place->python->lines_kind, place->python->lines, place->python->n_lines,
-			    place->python->first_line, (uint32_t)r->def->words[r->at++]);
+	position = (uint32_t)r->def->words[r->at++];
+	if (place->function->code)
+		place->line = place->function->code->line(place->function, position);
 }
 
 static void append_segment(struct rest *r)
 {
 	r->at = r->begins[r->next++] + 1;
-	while (r->at < r->def->n_words && python_is_word(r->def->words[r->at]) &&
-	       !python_is_segment(r->def->words[r->at]))
+	while (r->at < r->def->n_words && runtime_is_word(r->def->words[r->at]) &&
+	       !runtime_is_segment(r->def->words[r->at]))
 		append_rest(r);
 }
 
 /*
- * Replaces native frames that run Python functions by the Python frames of the stack. Locations of
+ * Replaces native frames that run functions of a runtime by those functions. Locations of
  * the native frames are given, leaf first. out has space for as many locations as the stack has
  * words. Returns how many there are.
  */
-static uint32_t python_places_merge(const struct python_codes *codes, const struct stack_def *def,
-				    const struct place *native, struct place *out)
+static uint32_t merge_functions(const struct meanings *meanings, const struct stack_def *def,
+				const struct place *native, struct place *out)
 {
-	uint32_t n_native = python_places_native(def);
-	struct rest r = { .codes = codes, .def = def, .out = out };
+	uint32_t n_native = stack_count_native(def);
+	struct rest r = { .meanings = meanings, .def = def, .out = out };
 
 	for (uint32_t i = n_native; i < def->n_words; i++)
-		if (python_is_segment(def->words[i]))
+		if (runtime_is_segment(def->words[i]))
 			add_segment(&r, i);
 	for (uint32_t i = 0; i < n_native; i++) {
 		if (next_frame(&r) != i)
@@ -210,7 +210,7 @@ struct traces {
 	struct hashtable table; /* by id */
 	struct processes *processes;
 	struct usyms *usyms;
-	struct python_codes *codes;
+	struct meanings *meanings;
 	struct places *places;
 	const struct frame **frames; /* frames of the interned stack requested last, root first */
 	size_t frames_cap;
@@ -224,7 +224,7 @@ static struct traces *traces_new(struct processes *processes, const struct dso_o
 
 	traces->processes = processes;
 	traces->usyms = usyms_new(processes, options);
-	traces->codes = python_codes_new();
+	traces->meanings = meanings_new();
 	traces->places = places_new(traces->usyms, options && options->places);
 	return traces;
 }
@@ -248,7 +248,7 @@ static void traces_free(struct traces *traces)
 	hashtable_free(&traces->table, free_link, NULL);
 	places_free(traces->places);
 	usyms_free(traces->usyms);
-	python_codes_free(traces->codes);
+	meanings_free(traces->meanings);
 	free(traces->frames);
 	free(traces);
 }
@@ -384,12 +384,12 @@ static uint32_t find_user(struct traces *traces, const struct stack_def *def, st
 			  struct stack_flaw *flaw)
 {
 	struct place native[STACK_DEPTH];
-	uint32_t n = python_places_native(def);
-	bool has_python = n < def->n_words;
+	uint32_t n = stack_count_native(def);
+	bool has_functions = n < def->n_words;
 
-	locate(traces, def, n, has_python ? native : places);
-	find_flaw(traces, def, n, has_python ? native : places, flaw);
-	return has_python ? python_places_merge(traces->codes, def, native, places) : n;
+	locate(traces, def, n, has_functions ? native : places);
+	find_flaw(traces, def, n, has_functions ? native : places, flaw);
+	return has_functions ? merge_functions(traces->meanings, def, native, places) : n;
 }
 
 /* A return address is in the call before it. */
@@ -415,10 +415,10 @@ static void take_places(struct traces *traces, const struct stack_def *def, stru
 	}
 }
 
-/* Returns the meanings of Python frames, to be filled in. */
-static struct python_codes *traces_codes(struct traces *traces)
+/* Returns the meanings of functions' words, to be filled in. */
+static struct meanings *traces_meanings(struct traces *traces)
 {
-	return traces->codes;
+	return traces->meanings;
 }
 
 /*
@@ -634,9 +634,9 @@ void stackdefs_preload(struct stackdefs *defs, pid_t pid, uint32_t generation)
 	traces_preload(defs->traces, pid, generation);
 }
 
-void stackdefs_add_python(struct stackdefs *defs, const struct python_def *def, size_t size)
+void stackdefs_add_function(struct stackdefs *defs, const struct runtime_def *def, size_t size)
 {
-	python_codes_add(traces_codes(defs->traces), def, size);
+	meanings_add(traces_meanings(defs->traces), def, size);
 }
 
 void stackdefs_look_up(struct stackdefs *defs, void (*meanwhile)(void *arg), void *arg)
@@ -671,14 +671,14 @@ static struct owner *get_owner(struct stackdefs *defs, pid_t pid)
 }
 
 /*
- * Its pid may be reused, by another owner. Even if all its stacks have been released, its Python
+ * Its pid may be reused, by another owner. Even if all its stacks have been released, its
  * functions' words remain.
  */
 void stackdefs_end_process(struct stackdefs *defs, pid_t pid)
 {
 	struct owner *owner = find_owner(defs, pid);
 
-	if (!owner && python_codes_knows(traces_codes(defs->traces), pid))
+	if (!owner && meanings_knows(traces_meanings(defs->traces), pid))
 		owner = get_owner(defs, pid);
 	if (!owner)
 		return;
@@ -792,7 +792,7 @@ static void release_owner(struct stackdefs *defs, struct owner *owner,
 		free_known(defs, d);
 	}
 	if (!find_owner(defs, owner->pid)) /* otherwise the pid has been reused already */
-		python_codes_forget(traces_codes(defs->traces), owner->pid);
+		meanings_forget(traces_meanings(defs->traces), owner->pid);
 	free(owner);
 }
 

@@ -13,12 +13,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "abi/python.h"
+#include "abi/runtime.h"
 #include "abi/stack.h"
 #include "output/frames.h"
 #include "process/processes.h"
-#include "runtimes/python_codes.h"
-#include "runtimes/runtime.h"
+#include "runtimes/meanings.h"
+#include "runtimes/runtimes.h"
 #include "stacks/places.h"
 #include "symbols/usyms.h"
 
@@ -39,10 +39,10 @@ struct stack_flaw {
 	int err;		       /* negative errno: the file could not be opened */
 };
 
-/* Python frames (bpf/abi/python.h) among the locations of a stack. */
+/* Frames of runtimes (bpf/abi/runtime.h) among the locations of a stack. */
 
 /* Returns how many of a stack's words are native; these come first. */
-uint32_t python_places_native(const struct stack_def *def);
+uint32_t stack_count_native(const struct stack_def *def);
 
 struct kernelnames;
 struct stackdefs;
@@ -66,8 +66,8 @@ void stackdefs_set_own(struct stackdefs *defs, uint64_t *programs, size_t n);
 /* Adds a definition, a record of size bytes. A known id changes nothing. */
 void stackdefs_add(struct stackdefs *defs, const struct stack_def *def, size_t size);
 
-/* Adds the meaning of a Python frame's word; precedes the first stack that has it. */
-void stackdefs_add_python(struct stackdefs *defs, const struct python_def *def, size_t size);
+/* Adds the meaning of a function's word; precedes the first stack that has it. */
+void stackdefs_add_function(struct stackdefs *defs, const struct runtime_def *def, size_t size);
 
 /* Announces a process whose stacks may arrive after its exit: see usyms_preload(). */
 void stackdefs_preload(struct stackdefs *defs, pid_t pid, uint32_t generation);

@@ -192,7 +192,7 @@ static void report_memory_end(const struct run *run)
 #define SUMS_AT_ONCE 64
 
 struct stacks {
-	bool user_only, kernel_only, folded, no_python;
+	bool user_only, kernel_only, folded, no_runtimes;
 	struct name_filter names;
 	struct writer_style style;
 	struct dso_options symbols;
@@ -231,8 +231,9 @@ static const struct opt stacks_opts[] = {
 	  "show source lines and inlined functions (needs debug info)" },
 	{ 0, "no-demangle", NULL, OPT_FLAG(struct stacks, symbols.as_mangled),
 	  "keep mangled C++ and Rust names" },
-	{ 0, "no-python", NULL, OPT_FLAG(struct stacks, no_python),
-	  "show the interpreter's frames, not Python functions" },
+	{ 0, "no-runtimes", NULL, OPT_FLAG(struct stacks, no_runtimes),
+	  "show an interpreter's frames, not functions of Python" },
+	{ 0, "no-python", NULL, OPT_FLAG(struct stacks, no_runtimes), NULL },
 	{ 0, "symbols-mem", "SIZE", OPT_SIZE(struct stacks, symbols.max_bytes),
 	  "limit symbol memory (default 256M; with --interval 4M)" },
 	{ 0, "stack-storage-size", "N", OPT_UINT(struct stacks, counts.size, 1, 1 << 24),
@@ -364,11 +365,11 @@ static int check_stacks(struct run *run)
 static int configure_user_stacks(struct run *run)
 {
 	struct stacks *stacks = stacks_of(run);
-	struct python_settings python = { .wanted = !stacks->no_python,
-					  .lines = stacks->symbols.lines };
+	struct runtime_settings runtimes = { .kinds = stacks->no_runtimes ? 0 : RUNTIME_ALL,
+					     .lines = stacks->symbols.lines };
 
-	stacks->user_stacks = user_stacks_new(run, stacks_want_user(run),
-					      decide(spec_of(run)->hits_few, run, false), &python);
+	stacks->user_stacks = user_stacks_new(
+		run, stacks_want_user(run), decide(spec_of(run)->hits_few, run, false), &runtimes);
 	return stacks->user_stacks ? 0 : -EINVAL;
 }
 
@@ -584,10 +585,10 @@ static void print_reasons(struct making *making)
 	if (making->run->is_last) {
 		stack_reasons_print(all);
 		stack_reasons_print_go(all);
-		if (!making->stacks->no_python)
-			stack_reasons_print_python(all);
-		if (all->python_bare)
-			user_stacks_print_late_python(making->stacks->user_stacks);
+		if (!making->stacks->no_runtimes)
+			stack_reasons_print_functions(all);
+		if (all->bare)
+			user_stacks_print_late(making->stacks->user_stacks);
 		process_flaws_print(making->stacks->flaws,
 				    user_stacks_lack_tables(making->stacks->user_stacks));
 	} else if (msg_verbose) {

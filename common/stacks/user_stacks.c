@@ -15,7 +15,7 @@
 #include "base/signals.h"
 #include "modules/target.h"
 #include "process/procstate.h"
-#include "stacks/python_frames.h"
+#include "stacks/runtime_frames.h"
 #include "stacks/unwind_maps.h"
 #include "stacks/user_stacks.h"
 #include "unwind/unwind_procs.h"
@@ -28,37 +28,36 @@
 struct user_stacks {
 	struct run *run;
 	bool is_wanted, hits_few, by_cfi;
-	struct python_settings python_settings;
+	struct runtime_settings runtime_settings;
 	struct watch *watch; /* NULL: not opened */
 	bool has_no_watch;   /* and can't be */
 	struct processes *processes;
 	struct unwind_maps *maps;
 	struct unwind_procs *procs;
-	struct python_frames *python; /* NULL: not wanted, or before load */
-	pid_t *changed;		      /* since the last batch of events */
+	struct runtime_frames *frames; /* NULL: not wanted, or before load */
+	pid_t *changed;		       /* since the last batch of events */
 	size_t n_changed, changed_cap;
 	unsigned int n_exits;
 };
 
-/*
- * A command's program and children are not yet known. Where calls may save registers anywhere
- * (arm64), functions of an old Python aren't found.
- */
-static int configure_python(struct user_stacks *us, const struct python_settings *python,
-			    const pid_t *pids, size_t n)
+/* Code for runtimes that no process has is loaded when one begins that has. */
+static int configure_runtimes(struct user_stacks *us, const struct runtime_settings *runtimes,
+			      const pid_t *pids, size_t n)
 {
-	struct python_settings *settings = &us->python_settings;
+	struct runtime_settings *settings = &us->runtime_settings;
 
-	*settings = *python;
-	settings->wanted = us->by_cfi && python->wanted;
-	settings->old = settings->wanted && UNWIND_SAVED_BYTES &&
-			(us->run->command ||
-			 python_frames_preload_old(us->run, user_stacks_processes(us), pids, n));
-	return python_frames_configure(us->run, settings);
+	*settings = *runtimes;
+	if (!us->by_cfi)
+		settings->kinds = 0;
+	if (settings->kinds)
+		settings->loaded =
+			settings->kinds &
+			runtime_frames_find_kinds(us->run, user_stacks_processes(us), pids, n);
+	return runtime_frames_configure(us->run, settings);
 }
 
 struct user_stacks *user_stacks_new(struct run *run, bool wanted, bool hits_few,
-				    const struct python_settings *python)
+				    const struct runtime_settings *runtimes)
 {
 	const char *method = unwind_options_of(run)->method;
 	struct user_stacks *us = mem_zalloc(1, sizeof(*us));
@@ -71,7 +70,8 @@ struct user_stacks *user_stacks_new(struct run *run, bool wanted, bool hits_few,
 	us->by_cfi = wanted && (!method || strcmp(method, "fp"));
 	if (us->by_cfi)
 		pids = process_list(&n);
-	if (unwind_maps_configure(run, us->by_cfi, n) || configure_python(us, python, pids, n)) {
+	if (unwind_maps_configure(run, us->by_cfi, n) ||
+	    configure_runtimes(us, runtimes, pids, n)) {
 		user_stacks_free(us);
 		us = NULL;
 	}
@@ -112,8 +112,9 @@ static void publish(struct user_stacks *us, pid_t pid, struct unwind_process *sl
 }
 
 /*
- * Python's layout first: so a child that takes over its parent's slice has a layout, too. A signal
- * ends the run: there may be thousands of processes, with files whose tables are still to be made.
+ * The runtime's layout first: so a child that takes over its parent's slice has a layout, too. A
+ * signal ends the run: there may be thousands of processes, with files whose tables are still to be
+ * made.
  */
 static void update_processes(struct user_stacks *us, const pid_t *pids, size_t n, bool allow_copies)
 {
@@ -121,8 +122,8 @@ static void update_processes(struct user_stacks *us, const pid_t *pids, size_t n
 		struct unwind_process slice = {};
 
 		update_process(us, pids[i], &slice);
-		if (us->python)
-			python_frames_update(us->python, pids[i]);
+		if (us->frames)
+			runtime_frames_update(us->frames, pids[i]);
 		publish(us, pids[i], &slice, allow_copies);
 	}
 	unwind_procs_begin_rests(us->procs);
@@ -160,16 +161,16 @@ void user_stacks_take_perf_map(pid_t pid, int map_fd, void *arg)
 	update_processes(us, &pid, 1, false);
 }
 
-void user_stacks_miss_python(struct user_stacks *us, pid_t pid)
+void user_stacks_miss_functions(struct user_stacks *us, pid_t pid)
 {
-	if (us->python)
-		python_frames_miss(us->python, pid);
+	if (us->frames)
+		runtime_frames_miss(us->frames, pid);
 }
 
-void user_stacks_print_late_python(const struct user_stacks *us)
+void user_stacks_print_late(const struct user_stacks *us)
 {
-	if (us->python)
-		python_frames_print_late(us->python);
+	if (us->frames)
+		runtime_frames_print_late(us->frames);
 }
 
 void user_stacks_catch_up(struct user_stacks *us)
@@ -214,8 +215,8 @@ static void on_executed(pid_t pid, void *arg)
 	if (!tables_wait(us))
 		return;
 	unwind_procs_exec(us->procs, pid);
-	if (us->python)
-		python_frames_update(us->python, pid);
+	if (us->frames)
+		runtime_frames_update(us->frames, pid);
 }
 
 /* A child must not keep a slice that its parent has had replaced: its place will be used again. */
@@ -254,8 +255,8 @@ static void take_out_of_maps(pid_t pid, void *arg)
 	struct process *p = processes_find(us->processes, pid);
 
 	unwind_maps_withdraw(us->maps, pid);
-	if (us->python)
-		python_frames_forget(us->python, pid);
+	if (us->frames)
+		runtime_frames_forget(us->frames, pid);
 	if (p)
 		p->has_change = false;
 }
@@ -272,8 +273,8 @@ static bool is_gone(pid_t pid, void *arg)
 static void sweep_maps(struct user_stacks *us)
 {
 	unwind_maps_visit(us->maps, is_gone, take_out_of_maps, us);
-	if (us->python)
-		python_frames_visit(us->python, is_gone, take_out_of_maps, us);
+	if (us->frames)
+		runtime_frames_visit(us->frames, is_gone, take_out_of_maps, us);
 }
 
 static void on_exited(pid_t pid, void *arg)
@@ -287,11 +288,11 @@ static void on_exited(pid_t pid, void *arg)
 		sweep_maps(us);
 }
 
-/* Python's frames are not in copies of stacks. Files are opened while they can be. */
+/* Functions of runtimes are not in copies of stacks. Files are opened while they can be. */
 static bool may_wait(const struct user_stacks *us, pid_t pid)
 {
 	return !unwind_procs_knows(us->procs, pid) &&
-	       !python_frames_preload(us->python, us->processes, pid);
+	       !runtime_frames_preload(us->frames, us->processes, pid);
 }
 
 /* It may have ended since it changed. */
@@ -404,16 +405,16 @@ static size_t walk_thread(struct user_stacks *us, const struct unwind_thread *th
 
 /* Events that are still to be read don't matter: the process itself is looked at. */
 size_t user_stacks_walk_thread(struct user_stacks *us, const struct unwind_thread *thread,
-			       const struct python_definer *definer, uint64_t *words, int *reason)
+			       const struct runtime_definer *definer, uint64_t *words, int *reason)
 {
 	uint64_t sps[STACK_DEPTH];
 	size_t n = walk_thread(us, thread, false, words, sps, reason);
 
 	if (*reason == UNWIND_NO_MAPPING)
 		n = walk_thread(us, thread, true, words, sps, reason);
-	if (!us->python || *reason == UNWIND_RAN_ON)
+	if (!us->frames || *reason == UNWIND_RAN_ON)
 		return n;
-	return python_frames_walk(us->python, thread, definer, sps, n, words, reason);
+	return runtime_frames_walk(us->frames, thread, definer, sps, n, words, reason);
 }
 
 static size_t walk_copy(const struct user_stacks *us, const struct unwind_copy *copy,
@@ -542,9 +543,9 @@ static int open_tables(struct user_stacks *us)
 		return -ENOMEM;
 	array = unwind_maps_array(us->maps, &n);
 	us->procs = unwind_procs_new(us->processes, unwind_maps_tables(us->maps), array, n);
-	if (us->python_settings.wanted)
-		us->python = python_frames_new(us->run, us->watch, &us->python_settings);
-	return us->python_settings.wanted && !us->python ? -EIO : 0;
+	if (us->runtime_settings.kinds)
+		us->frames = runtime_frames_new(us->run, us->watch, &us->runtime_settings);
+	return us->runtime_settings.kinds && !us->frames ? -EIO : 0;
 }
 
 /* Events are opened first, so that nothing slips through between them and the look around. */
@@ -589,7 +590,7 @@ void user_stacks_free(struct user_stacks *us)
 		return;
 	if (us->procs)
 		print_memory(us);
-	python_frames_free(us->python);
+	runtime_frames_free(us->frames);
 	unwind_procs_free(us->procs);
 	unwind_maps_close(us->maps);
 	if (us->watch)

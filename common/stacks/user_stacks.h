@@ -15,17 +15,17 @@
 #include "abi/unwind_layout.h"
 #include "process/watch.h"
 #include "run/run.h"
-#include "runtimes/python_remote.h"
+#include "runtimes/runtime.h"
 
 struct user_stacks;
 
 /*
  * Before load. wanted: there will be user stacks at all; hits_few: most short processes will have
- * none, so that tables of a process that has begun can wait for its first one; python: with what of
- * Python's frames, if that can be had. NULL, printed, if the object can't be configured.
+ * none, so that tables of a process that has begun can wait for its first one; runtimes: whose
+ * functions are shown, if that is possible. NULL, printed, if the object can't be configured.
  */
 struct user_stacks *user_stacks_new(struct run *run, bool wanted, bool hits_few,
-				    const struct python_settings *python);
+				    const struct runtime_settings *runtimes);
 void user_stacks_free(struct user_stacks *us);
 
 /* After load: looks at all processes of interest. 0 or -errno, printed. */
@@ -55,11 +55,11 @@ void user_stacks_learn(struct user_stacks *us, pid_t pid);
  */
 void user_stacks_take_perf_map(pid_t pid, int map_fd, void *arg);
 
-/* Handles a stack that lacked Python frames. */
-void user_stacks_miss_python(struct user_stacks *us, pid_t pid);
+/* Handles a stack that lacked functions of a runtime. */
+void user_stacks_miss_functions(struct user_stacks *us, pid_t pid);
 
-/* At the end, where calls of Python's interpreter were shown: why there were no functions. */
-void user_stacks_print_late_python(const struct user_stacks *us);
+/* At the end, where calls of an interpreter were shown: why there were no functions. */
+void user_stacks_print_late(const struct user_stacks *us);
 
 /* Reads the events of processes that there are now: in the middle of long work. */
 void user_stacks_catch_up(struct user_stacks *us);
@@ -67,11 +67,11 @@ void user_stacks_catch_up(struct user_stacks *us);
 /*
  * Walks the stack of a thread that isn't running from outside, over the same tables: for those that
  * were off CPU before tracing began. Writes at most STACK_WORDS words of a stack_def, leaf first,
- * and how the walk ended (enum unwind_reason); what those of Python frames mean goes to define()
- * before. Returns their number, at least 1: only the leaf where the thread has gone on meanwhile.
+ * and how the walk ended (enum unwind_reason); passes meanings of functions to define() before.
+ * Returns their number, at least 1: only the leaf where the thread has gone on meanwhile.
  */
 size_t user_stacks_walk_thread(struct user_stacks *us, const struct unwind_thread *thread,
-			       const struct python_definer *definer, uint64_t *words, int *reason);
+			       const struct runtime_definer *definer, uint64_t *words, int *reason);
 
 /*
  * Copies the stack of such a thread, whose process has no tables yet: making them takes a while, in

@@ -4,9 +4,10 @@
  * arbitrary bytes, offsets in its file, and files whose tables of symbols are asked for Python.
  */
 #include "elf/elf64.h"
-#include "runtimes/python_code.h"
-#include "runtimes/python_codes.h"
-#include "runtimes/python_layout.h"
+#include "runtimes/python/code.h"
+#include "runtimes/meanings.h"
+#include "runtimes/python/layout.h"
+#include "runtimes/runtimes.h"
 #include "fuzz.h"
 
 static void check_utf8(const char *text)
@@ -26,21 +27,23 @@ static void read_record(const uint8_t *bytes, size_t size)
 {
 	struct python_def *def = calloc(1, sizeof(*def));
 	size_t n = size < sizeof(*def) ? size : sizeof(*def);
-	struct python_codes *codes = python_codes_new();
-	const struct python_function *f;
+	struct meanings *codes = meanings_new();
+	const struct runtime_function *f;
 
 	memcpy(def, bytes, n);
-	python_codes_add(codes, def, n);
-	f = python_codes_find(codes, (pid_t)def->tgid, def->word);
+	def->def.runtime = RUNTIME_PYTHON;
+	meanings_add(codes, &def->def, n);
+	f = meanings_find(codes, (pid_t)def->def.tgid, def->def.word);
 	check_utf8(f->name);
 	if (f->file)
 		check_utf8(f->file);
 	for (uint32_t i = 0; i < 300; i += 7)
-		python_line(f->lines_kind, f->lines, f->n_lines, f->first_line, i);
-	python_codes_forget(codes, (pid_t)def->tgid);
-	if (python_codes_count_functions(codes))
+		python_line((enum python_lines)f->lines_kind, f->lines, f->n_lines, f->first_line,
+			    i);
+	meanings_forget(codes, (pid_t)def->def.tgid);
+	if (meanings_count(codes))
 		abort();
-	python_codes_free(codes);
+	meanings_free(codes);
 	free(def);
 }
 
@@ -72,7 +75,7 @@ FUZZ(bytes, size)
 	if (elf64_open_image(&elf, bytes, size))
 		return 0;
 	python_file_read(&python, &elf);
-	if (python_thread_bytes(&elf) > PYTHON_THREAD_BYTES)
+	if (runtime_thread_bytes(&elf) > RUNTIME_THREAD_BYTES)
 		abort();
 	return 0;
 }

@@ -10,7 +10,7 @@
 #include <bpf/libbpf.h>
 
 #include "abi/filter.h"
-#include "abi/python.h"
+#include "abi/runtimes.h"
 #include "abi/stack.h"
 #include "abi/unwind_layout.h"
 #include "base/array.h"
@@ -235,6 +235,13 @@ enum walking {
 	WITH_OLD_PYTHON, /* likewise, and Python before 3.11 */
 };
 
+static uint32_t kinds_of(enum walking walking)
+{
+	if (walking == BY_FRAME_POINTERS)
+		return 0;
+	return walking == WITH_OLD_PYTHON ? RUNTIME_ALL : RUNTIME_BIT(RUNTIME_PYTHON);
+}
+
 /* The largest of an object's programs. False: there is no such file. */
 static bool verify(const char *path, enum walking walking, bool only_uprobes, struct verdict *worst)
 {
@@ -242,9 +249,7 @@ static bool verify(const char *path, enum walking walking, bool only_uprobes, st
 	static const char *const names[] = { " by frame pointers", "", " with old Python" };
 	bool by_cfi = walking != BY_FRAME_POINTERS;
 	struct unwind_settings unwind = { unwind_address_bits(), by_cfi };
-	struct python_settings python = { .wanted = by_cfi,
-					  .old = walking == WITH_OLD_PYTHON,
-					  .lines = true };
+	struct runtime_settings runtimes = { kinds_of(walking), kinds_of(walking), .lines = true };
 	struct bpf_object *object = access(path, R_OK) ? NULL : bpf_object__open(path);
 	static char logs[MAX_PROGRAMS][LOG_BYTES];
 	struct bpf_program *prog;
@@ -258,7 +263,7 @@ static bool verify(const char *path, enum walking walking, bool only_uprobes, st
 	leave_absent_out(object);
 	set_section(object, "rodata.stack", &stack, sizeof(stack));
 	set_section(object, "rodata.unwind", &unwind, sizeof(unwind));
-	set_section(object, "rodata.python", &python, sizeof(python));
+	set_section(object, "rodata.runtimes", &runtimes, sizeof(runtimes));
 	choose_task_states(object);
 	bpf_object__for_each_program(prog, object) {
 		CHECK(n < MAX_PROGRAMS);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Where builds of Python keep their frames: by their version, and by offsets in the file. */
 #include "elf/elf64.h"
-#include "runtimes/python_layout.h"
+#include "runtimes/python/layout.h"
+#include "runtimes/runtimes.h"
 #include "unit.h"
 
 /* As CPython 3.13.0 has them on x86-64, in words of struct _Py_DebugOffsets. */
@@ -189,11 +190,11 @@ TEST(the_size_of_a_thread_is_the_c_librarys)
 	if (fd < 0)
 		SKIP("there is no glibc where Debian has it");
 	CHECK_EQ(elf64_open(&elf, fd), 0);
-	CHECK(python_thread_bytes(&elf) > 1024);
+	CHECK(runtime_thread_bytes(&elf) > 1024);
 	close(fd);
 	fd = open("/proc/self/exe", O_RDONLY);
 	CHECK_EQ(elf64_open(&elf, fd), 0);
-	CHECK_EQ(python_thread_bytes(&elf), 0);
+	CHECK_EQ(runtime_thread_bytes(&elf), 0);
 	close(fd);
 }
 

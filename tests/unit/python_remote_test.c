@@ -4,8 +4,8 @@
  * memory: they are placed if calls and frames agree, and not at all if they don't. What BPF does
  * for them is the same (bpf/runtimes/python_marks.bpf.h).
  */
-#include "runtimes/python_layout.h"
-#include "runtimes/python_remote.h"
+#include "runtimes/python/layout.h"
+#include "runtimes/python/walk.h"
 #include "unit.h"
 
 #define N_FRAMES   4
@@ -23,7 +23,7 @@ static struct world {
 	uint64_t name[10], empty[5];
 	uint64_t stack[16][PART_WORDS];
 	uint64_t words[64], sps[16];
-	struct python_thread thread;
+	struct runtime_thread thread;
 } world, *const w = &world;
 
 static unsigned int n_definitions;
@@ -46,15 +46,15 @@ static void make_code(size_t i)
 
 	code[PYTHON_TYPE / 8] = 0x7777;
 	code[PYTHON_CODE_LINE / 8] = 10 + i;
-	code[w->thread.layout.code_file / 8] = address(w->name);
-	code[w->thread.layout.code_name / 8] = address(w->name);
-	code[w->thread.layout.code_lines / 8] = address(w->empty);
+	code[w->thread.process.python.code_file / 8] = address(w->name);
+	code[w->thread.process.python.code_name / 8] = address(w->name);
+	code[w->thread.process.python.code_lines / 8] = address(w->empty);
 }
 
-static void count_definition(const struct python_def *def, size_t size, void *arg)
+static void count_definition(const struct runtime_def *def, size_t size, void *arg)
 {
 	(void)size;
-	CHECK(!memcmp(def->name, "f", 1));
+	CHECK(!memcmp(((const struct python_def *)def)->name, "f", 1));
 	(void)arg;
 	n_definitions++;
 }
@@ -62,7 +62,7 @@ static void count_definition(const struct python_def *def, size_t size, void *ar
 /* Frame 0 is the innermost one. */
 static void make_frames(void)
 {
-	const struct python_layout *l = &w->thread.layout;
+	const struct python_layout *l = &w->thread.process.python;
 
 	for (size_t i = 0; i < N_FRAMES; i++) {
 		make_code(i);
@@ -91,7 +91,7 @@ static void make_natives(const char *natives)
 static void mark(size_t native, size_t frame)
 {
 	w->stack[native][PART_WORDS - MARK] =
-		address(w->frames[frame]) + w->thread.layout.frame_locals;
+		address(w->frames[frame]) + w->thread.process.python.frame_locals;
 }
 
 static void make_world(const char *natives)
@@ -100,16 +100,16 @@ static void make_world(const char *natives)
 
 	memset(w, 0, sizeof(*w));
 	CHECK(!python_layout_find(&python, NULL, 0));
-	w->thread = (struct python_thread){ .tid = getpid(),
-					    .base = address(w->own),
-					    .layout = python.layout,
-					    .is_complete = true,
-					    .sps = w->sps,
-					    .definer = { count_definition } };
-	w->thread.layout.state_offset = sizeof(*w->own);
-	w->thread.layout.code_type = 0x7777;
-	w->thread.layout.eval_begin = EVAL;
-	w->thread.layout.eval_bytes = 0x100;
+	w->thread = (struct runtime_thread){ .tid = getpid(),
+					     .base = address(w->own),
+					     .process.python = python.layout,
+					     .is_complete = true,
+					     .sps = w->sps,
+					     .definer = { count_definition } };
+	w->thread.process.python.state_offset = sizeof(*w->own);
+	w->thread.process.python.code_type = 0x7777;
+	w->thread.process.python.eval_begin = EVAL;
+	w->thread.process.python.eval_bytes = 0x100;
 	make_str(w->name);
 	make_frames();
 	make_natives(natives);
@@ -132,10 +132,10 @@ static const char *places(void)
 
 	*text = '\0';
 	for (; at + 1 < n; at += 2) {
-		CHECK(python_is_segment(w->words[at]));
-		CHECK(!python_is_segment(w->words[at + 1]));
+		CHECK(runtime_is_segment(w->words[at]));
+		CHECK(!runtime_is_segment(w->words[at + 1]));
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%u ",
-			 python_segment_frame(w->words[at]));
+			 runtime_segment_frame(w->words[at]));
 	}
 	return text;
 }
@@ -149,9 +149,9 @@ TEST(each_frame_is_at_the_call_that_runs_it)
 	mark(7, 3);
 	CHECK_STR(places(), "1 3 4 7 ");
 	CHECK(n_definitions >= N_FRAMES);
-	w->thread.layout.mark_distance = MARK * 8;
+	w->thread.process.python.mark_distance = MARK * 8;
 	CHECK_STR(places(), "1 3 4 7 ");
-	w->thread.layout.mark_distance = (MARK + 1) * 8;
+	w->thread.process.python.mark_distance = (MARK + 1) * 8;
 	CHECK_STR(places(), "");
 }
 
@@ -180,7 +180,7 @@ TEST(the_innermost_call_may_run_no_frame)
 TEST(one_frame_is_at_its_call_and_not_at_a_later_one)
 {
 	make_world("eeo");
-	w->frames[0][w->thread.layout.frame_previous / 8] = 0;
+	w->frames[0][w->thread.process.python.frame_previous / 8] = 0;
 	mark(0, 0);
 	mark(1, 0);
 	CHECK_STR(places(), "1 ");
@@ -199,7 +199,7 @@ TEST(calls_and_frames_that_do_not_agree_are_left_alone)
 	mark(2, 1);
 	mark(3, 2);
 	CHECK_STR(places(), ""); /* a frame more than calls */
-	w->frames[2][w->thread.layout.frame_previous / 8] = 0;
+	w->frames[2][w->thread.process.python.frame_previous / 8] = 0;
 	CHECK_STR(places(), "0 2 3 ");
 	mark(2, 3);
 	CHECK_STR(places(), ""); /* a call runs another frame */
@@ -218,21 +218,23 @@ TEST(frames_or_native_ones_may_end_before)
 	w->thread.is_complete = false;
 	CHECK_STR(places(), "0 2 3 ");
 	w->thread.is_complete = true;
-	w->frames[1][w->thread.layout.frame_previous / 8] = 0;
+	w->frames[1][w->thread.process.python.frame_previous / 8] = 0;
 	CHECK_STR(places(), "0 2 ");
 }
 
 TEST(a_circle_of_frames_ends)
 {
 	make_world("eeeeeo");
-	w->frames[1][w->thread.layout.frame_previous / 8] = address(w->frames[0]);
+	w->frames[1][w->thread.process.python.frame_previous / 8] = address(w->frames[0]);
 	for (size_t i = 0; i < 5; i++)
 		mark(i, i % 2);
 	CHECK_STR(places(), "");
 }
 
-static void check_cut(const struct python_def *def, size_t size, void *arg)
+static void check_cut(const struct runtime_def *defined, size_t size, void *arg)
 {
+	const struct python_def *def = (const struct python_def *)defined;
+
 	(void)size;
 	(void)arg;
 	CHECK(def->name_text.length > PYTHON_NAME_BYTES);
@@ -250,9 +252,9 @@ TEST(a_long_name_is_cut)
 	make_str(name);
 	name[PYTHON_STR_LENGTH / 8] = 2 * PYTHON_NAME_BYTES;
 	memset(name + 6, 'f', 2 * PYTHON_NAME_BYTES);
-	w->codes[0][w->thread.layout.code_name / 8] = address(name);
-	w->codes[0][w->thread.layout.code_file / 8] = 0;
-	w->frames[0][w->thread.layout.frame_previous / 8] = 0;
+	w->codes[0][w->thread.process.python.code_name / 8] = address(name);
+	w->codes[0][w->thread.process.python.code_file / 8] = 0;
+	w->frames[0][w->thread.process.python.frame_previous / 8] = 0;
 	w->thread.definer.define = check_cut;
 	mark(1, 0);
 	CHECK_STR(places(), "1 ");

@@ -3,8 +3,8 @@
  * Frames of 3.12 in segments, walked in this process's own memory: where a segment's mark lies
  * among the native frames, what of it there is room for, and what a function's file is called.
  */
-#include "runtimes/python_layout.h"
-#include "runtimes/python_remote.h"
+#include "runtimes/python/layout.h"
+#include "runtimes/python/walk.h"
 #include "unit.h"
 
 #define N_NATIVE    5
@@ -25,7 +25,7 @@ static struct world {
 	uint64_t file[5 + FILE_BYTES / 8], empty[5];
 	uint64_t stack[N_NATIVE][PART_WORDS];
 	uint64_t words[MAX_WORDS], sps[N_NATIVE];
-	struct python_thread thread;
+	struct runtime_thread thread;
 	struct python_def def; /* the last one */
 	uint64_t *last;	       /* of the frames that there are */
 	size_t n_frames;
@@ -44,7 +44,7 @@ static void make_str(uint64_t *str, const char *text)
 	memcpy(str + 5, text, strlen(text));
 }
 
-static void keep_definition(const struct python_def *def, size_t size, void *arg)
+static void keep_definition(const struct runtime_def *def, size_t size, void *arg)
 {
 	(void)arg;
 	memcpy(&w->def, def, size);
@@ -52,7 +52,7 @@ static void keep_definition(const struct python_def *def, size_t size, void *arg
 
 static void make_code(void)
 {
-	const struct python_layout *l = &w->thread.layout;
+	const struct python_layout *l = &w->thread.process.python;
 
 	make_str(w->name, "f");
 	make_str(w->file, "f.py");
@@ -69,34 +69,34 @@ static void make_world(void)
 
 	memset(w, 0, sizeof(*w));
 	CHECK(!python_layout_find(&python, NULL, 0));
-	w->thread = (struct python_thread){ .tid = getpid(),
-					    .base = address(w->own),
-					    .layout = python.layout,
-					    .is_complete = true,
-					    .sps = w->sps,
-					    .n_native = N_NATIVE,
-					    .definer = { keep_definition } };
-	w->thread.layout.state_offset = sizeof(*w->own);
-	w->thread.layout.code_type = 0x7777;
+	w->thread = (struct runtime_thread){ .tid = getpid(),
+					     .base = address(w->own),
+					     .process.python = python.layout,
+					     .is_complete = true,
+					     .sps = w->sps,
+					     .n_native = N_NATIVE,
+					     .definer = { keep_definition } };
+	w->thread.process.python.state_offset = sizeof(*w->own);
+	w->thread.process.python.code_type = 0x7777;
 	make_code();
 	for (size_t i = 0; i < N_NATIVE; i++) {
 		w->words[i] = NATIVE;
 		w->sps[i] = address(w->stack[i]);
 	}
-	w->state[w->thread.layout.thread_id / 8] = address(w->own);
-	w->state[w->thread.layout.top / 8] = address(w->cframe);
+	w->state[w->thread.process.python.thread_id / 8] = address(w->own);
+	w->state[w->thread.process.python.top / 8] = address(w->cframe);
 	w->own[1] = address(w->state);
-	w->thread.layout.runtime = address(w->runtime);
-	w->runtime[w->thread.layout.lists.interpreters / 8] = address(w->main);
-	w->runtime[w->thread.layout.lists.interpreters / 8 + 1] = address(w->main);
-	w->main[w->thread.layout.lists.threads / 8] = address(w->state);
-	w->last =
-		&w->cframe[w->thread.layout.cframe_frame / 8] - w->thread.layout.frame_previous / 8;
+	w->thread.process.python.runtime = address(w->runtime);
+	w->runtime[w->thread.process.python.lists.interpreters / 8] = address(w->main);
+	w->runtime[w->thread.process.python.lists.interpreters / 8 + 1] = address(w->main);
+	w->main[w->thread.process.python.lists.threads / 8] = address(w->state);
+	w->last = &w->cframe[w->thread.process.python.cframe_frame / 8] -
+		  w->thread.process.python.frame_previous / 8;
 }
 
 static void add_frame(uint64_t *frame)
 {
-	w->last[w->thread.layout.frame_previous / 8] = address(frame);
+	w->last[w->thread.process.python.frame_previous / 8] = address(frame);
 	w->last = frame;
 }
 
@@ -108,12 +108,14 @@ static void add_segment(size_t n, size_t native)
 	for (size_t i = 0; i < n; i++) {
 		uint64_t *frame = w->frames[w->n_frames++];
 
-		frame[w->thread.layout.frame_code / 8] = address(w->code);
-		frame[w->thread.layout.frame_instr / 8] =
-			address(w->code) + w->thread.layout.code_adaptive + 2 * (w->n_frames - 1);
+		frame[w->thread.process.python.frame_code / 8] = address(w->code);
+		frame[w->thread.process.python.frame_instr / 8] =
+			address(w->code) + w->thread.process.python.code_adaptive +
+			2 * (w->n_frames - 1);
 		add_frame(frame);
 	}
-	((uint8_t *)entry)[w->thread.layout.frame_owner] = w->thread.layout.entry_owner;
+	((uint8_t *)entry)[w->thread.process.python.frame_owner] =
+		w->thread.process.python.entry_owner;
 	add_frame(entry);
 }
 
@@ -127,10 +129,10 @@ static const char *walk(size_t max)
 	CHECK(n <= max);
 	at = w->thread.n_native;
 	while (at < n) {
-		uint32_t native = python_segment_frame(w->words[at]);
+		uint32_t native = runtime_segment_frame(w->words[at]);
 
-		CHECK(python_is_segment(w->words[at]));
-		for (first = ++at; at < n && !python_is_segment(w->words[at]);)
+		CHECK(runtime_is_segment(w->words[at]));
+		for (first = ++at; at < n && !runtime_is_segment(w->words[at]);)
 			at++;
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%u:%zu ", native,
 			 at - first);
@@ -152,7 +154,7 @@ TEST(a_segment_is_at_the_native_frame_of_its_mark)
 /* The thread has a second state, whose segments are added from here on. */
 static void enter_second(void)
 {
-	const struct python_layout *l = &w->thread.layout;
+	const struct python_layout *l = &w->thread.process.python;
 
 	w->runtime[l->lists.interpreters / 8] = address(w->newer);
 	w->newer[l->lists.older / 8] = address(w->main);
@@ -170,7 +172,7 @@ TEST(segments_of_all_interpreters_are_there)
 	enter_second();
 	add_segment(2, 1);
 	CHECK(!strcmp(walk(MAX_WORDS), "2:3 3:1 1:2 "));
-	w->second[w->thread.layout.thread_id / 8]++; /* another thread's */
+	w->second[w->thread.process.python.thread_id / 8]++; /* another thread's */
 	CHECK(!strcmp(walk(MAX_WORDS), "2:3 3:1 "));
 	w->own[1] = address(w->second); /* and that one runs, as 3.12 may have it */
 	CHECK(!strcmp(walk(MAX_WORDS), "2:3 3:1 "));
@@ -196,9 +198,9 @@ TEST(lists_of_interpreters_end)
 	add_segment(3, 1);
 	enter_second();
 	add_segment(2, 3);
-	w->newer[w->thread.layout.lists.older / 8] = address(w->newer);
+	w->newer[w->thread.process.python.lists.older / 8] = address(w->newer);
 	CHECK(walk(MAX_WORDS));
-	w->second[w->thread.layout.lists.next / 8] = address(w->second);
+	w->second[w->thread.process.python.lists.next / 8] = address(w->second);
 	CHECK(walk(MAX_WORDS));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Runtimes by the files of their processes. */
 #include "process/processes.h"
-#include "runtimes/runtime.h"
+#include "runtimes/runtimes.h"
 #include "unit.h"
 
 /* The runtime of a process that executes these files. */

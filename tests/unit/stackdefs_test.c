@@ -4,7 +4,7 @@
  */
 #include <malloc.h>
 
-#include "abi/python.h"
+#include "abi/runtimes.h"
 #include "abi/unwind_layout.h"
 #include "child.h"
 #include "stacks/stackdefs.h"
@@ -286,15 +286,16 @@ TEST(names_of_files_that_stacks_are_cut_in_go_with_them)
 
 static uint64_t define_code(pid_t pid, uint64_t code)
 {
-	struct python_def def = { .word = python_word(code << 4, 0),
-				  .kind = STACK_PYTHON,
-				  .tgid = (uint32_t)pid,
+	struct python_def def = { .def = { .word = runtime_word(code << 4, 0),
+					   .kind = STACK_FUNCTION,
+					   .tgid = (uint32_t)pid,
+					   .runtime = RUNTIME_PYTHON },
 				  .first_line = (uint32_t)code,
 				  .name_text = { PYTHON_STR_ASCII | 1 << 2, 3 },
 				  .name = "fun" };
 
-	stackdefs_add_python(defs, &def, offsetof(struct python_def, lines));
-	return def.word;
+	stackdefs_add_function(defs, &def.def, offsetof(struct python_def, lines));
+	return def.def.word;
 }
 
 /* The name of a function that the interpreter runs. */
@@ -306,7 +307,7 @@ static const char *name_in_stack(uint64_t id, pid_t pid, uint64_t word)
 				 .generation = 1,
 				 .n_words = 3,
 				 .reason = UNWIND_COMPLETE,
-				 .words = { (uintptr_t)leaf, python_segment_word(0), word } };
+				 .words = { (uintptr_t)leaf, runtime_segment_word(0), word } };
 
 	stackdefs_add(defs, &def, sizeof(def));
 	return name_of(id);
@@ -324,7 +325,7 @@ TEST(an_ended_python_is_forgotten_whose_stacks_went_before)
 	end_turns(8);
 	stackdefs_end_process(defs, child);
 	end_turns(2);
-	CHECK_STR(name_in_stack(3, child, word), "[python]");
+	CHECK_STR(name_in_stack(3, child, word), "[unknown]");
 }
 
 /* As one that compiles templates, or makes functions by exec(). */
@@ -341,6 +342,6 @@ TEST(a_million_functions_of_one_python_take_no_more_than_some)
 		end_turns(1);
 	}
 	CHECK(heap_bytes() < before + (40 << 20));
-	CHECK_STR(name_in_stack(1, child, python_word(2 << 4, 0)), "[python]");
-	CHECK_STR(name_in_stack(2, child, python_word(1000000 << 4, 0)), "fun");
+	CHECK_STR(name_in_stack(1, child, runtime_word(2 << 4, 0)), "[unknown]");
+	CHECK_STR(name_in_stack(2, child, runtime_word(1000000 << 4, 0)), "fun");
 }

@@ -8,7 +8,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "abi/python.h"
+#include "abi/runtimes.h"
 #include "base/loop.h"
 #include "child.h"
 #include "modules/target.h"
@@ -176,7 +176,7 @@ static struct user_stacks *start_stacks(struct run *run)
 	struct user_stacks *us;
 
 	open_run(run);
-	us = user_stacks_new(run, true, true, &(struct python_settings){});
+	us = user_stacks_new(run, true, true, &(struct runtime_settings){});
 	return us && load_maps(run) && !user_stacks_start(us) ? us : NULL;
 }
 

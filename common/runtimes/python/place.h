@@ -11,7 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "runtimes/python_layout.h"
+#include "runtimes/python/layout.h"
+#include "runtimes/runtime.h"
 
 struct python_process {
 	pid_t pid;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Layout of the frames of a CPython build; see python_layout.h. */
+/* Layout of the frames of a CPython build; see layout.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "elf/elfexports.h"
-#include "runtimes/python_layout.h"
+#include "runtimes/python/layout.h"
 
 #define MINOR(version)	  ((version) >> 16)
 #define OFFSETS_COOKIE	  "xdebugpy"
@@ -215,17 +215,6 @@ static uint32_t read_number(const struct elf64 *elf, uint64_t vaddr)
 
 	free(at);
 	return number;
-}
-
-uint32_t python_thread_bytes(const struct elf64 *elf)
-{
-	static const char *const names[] = { "_thread_db_sizeof_pthread" };
-	uint32_t n_bytes = 0;
-	uint64_t vaddr;
-
-	if (!elfexports_find(elf, names, 1, &vaddr))
-		n_bytes = read_number(elf, vaddr);
-	return n_bytes < PYTHON_THREAD_BYTES && !(n_bytes % sizeof(uint64_t)) ? n_bytes : 0;
 }
 
 /* Before 3.11 a file doesn't state its version, but each version exports something new. */

@@ -1,18 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Runtimes with a just-in-time compiler; see runtime.h. */
+/* The known runtimes; see runtimes.h. */
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/path.h"
-#include "runtimes/runtime.h"
+#include "elf/elfexports.h"
+#include "runtimes/python/python.h"
+#include "runtimes/runtimes.h"
 
 #define NODE_ADVICE "start it with --perf-basic-prof --interpreted-frames-native-stack"
 #define FILES(...)  ((const char *const[]){ __VA_ARGS__, NULL })
 
 /* The first match counts: a program may contain several. */
 static const struct runtime runtimes[] = {
+	{
+		.name = "Python",
+		.files = FILES(NULL),
+		.code = &python_code,
+		.interpreter = "_PyEval_EvalFrameDefault",
+	},
 	{
 		.name = "java",
 		.files = FILES("libjvm.so"),
@@ -124,4 +133,50 @@ void runtime_advice(char *text, size_t size, const char *advice, pid_t pid)
 		snprintf(text, size, "%.*s%d%s", (int)(at - advice), advice, pid, at + 3);
 	else
 		snprintf(text, size, "%s", advice);
+}
+
+struct runtime_file *runtime_recognise(const struct elf64 *elf)
+{
+	struct runtime_file *file = NULL;
+
+	for (size_t i = 0; !file && i < ARRAY_SIZE(runtimes); i++)
+		if (runtimes[i].code)
+			file = runtimes[i].code->recognise(elf);
+	return file;
+}
+
+uint32_t runtime_thread_bytes(const struct elf64 *elf)
+{
+	Elf64_Sym symbol;
+	uint32_t *at, n_bytes;
+
+	if (elfexports_find_symbol(elf, "_thread_db_sizeof_pthread", &symbol))
+		return 0;
+	at = elf64_read_vaddr(elf, symbol.st_value, sizeof(*at), sizeof(*at));
+	n_bytes = at ? *at : 0;
+	free(at);
+	return n_bytes < RUNTIME_THREAD_BYTES && !(n_bytes % sizeof(uint64_t)) ? n_bytes : 0;
+}
+
+const struct runtime_code *runtime_code_of(uint32_t kind)
+{
+	static const struct runtime_code *const codes[RUNTIME_KINDS] = {
+		[RUNTIME_PYTHON] = &python_code,
+		[RUNTIME_PYTHON_OLD] = &python_code,
+	};
+
+	return kind < RUNTIME_KINDS ? codes[kind] : NULL;
+}
+
+bool runtime_is_interpreter(const char *function)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++)
+		if (runtimes[i].interpreter && !strcmp(runtimes[i].interpreter, function))
+			return true;
+	return false;
+}
+
+const char *runtime_walked_names(void)
+{
+	return "Python";
 }

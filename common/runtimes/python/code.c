@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Strings and lines of code objects; see python_code.h. */
+/* Strings and lines of code objects; see code.h. */
 #include <stdbool.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "runtimes/python_code.h"
+#include "runtimes/python/code.h"
 
 /* ---- texts ---- */
 

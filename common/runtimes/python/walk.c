@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Walking Python frames from outside; see python_remote.h. */
+/* Walking Python frames from outside; see walk.h. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,14 +8,14 @@
 #include "abi/unwind_regs.h"
 #include "base/mem.h"
 #include "base/peek.h"
-#include "runtimes/python_remote.h"
+#include "runtimes/python/walk.h"
 
 #define MAX_TURNS 4096 /* maximum number of steps, as in BPF: the list may be a circle */
 #define MAX_LOOKS 64   /* likewise, at interpreters and states */
 #define LAST_TAG  7ULL /* 3.14: the low bits of f_executable */
 
 struct walk {
-	const struct python_thread *thread;
+	const struct runtime_thread *thread;
 	uint64_t frame, cframe;
 	uint64_t first_state, interpreter, state; /* the next ones to look at; 0: none */
 	unsigned int n_looked;
@@ -51,7 +51,7 @@ static uint64_t word_at(const uint8_t *bytes, size_t at)
 static bool read_text(const struct walk *w, uint64_t at, struct python_text *text, uint8_t *bytes,
 		      size_t max, bool wants_end)
 {
-	const struct python_layout *l = &w->thread->layout;
+	const struct python_layout *l = &w->thread->process.python;
 	uint64_t length, n, skip = 0;
 	uint32_t state;
 
@@ -69,7 +69,7 @@ static bool read_text(const struct walk *w, uint64_t at, struct python_text *tex
 
 static void read_lines(const struct walk *w, struct python_def *def)
 {
-	uint64_t table = word_at(w->code, w->thread->layout.code_lines), n;
+	uint64_t table = word_at(w->code, w->thread->process.python.code_lines), n;
 
 	def->n_lines = 0;
 	def->lines_kind = PYTHON_LINES_LOCATIONS;
@@ -78,7 +78,7 @@ static void read_lines(const struct walk *w, struct python_def *def)
 	    (n && !read_bytes(w, table + PYTHON_BYTES_TEXT, def->lines, n)))
 		return;
 	def->n_lines = (uint16_t)n;
-	def->lines_kind = w->thread->layout.lines_kind;
+	def->lines_kind = w->thread->process.python.lines_kind;
 }
 
 static bool is_shim(const struct walk *w)
@@ -90,24 +90,26 @@ static bool is_shim(const struct walk *w)
 /* False: it is not a code object. */
 static bool define(struct walk *w, uint64_t code)
 {
-	const struct python_layout *l = &w->thread->layout;
+	const struct python_layout *l = &w->thread->process.python;
 	struct python_def *def = &w->def;
 
 	if (!read_bytes(w, code, w->code, sizeof(w->code)) ||
 	    word_at(w->code, PYTHON_TYPE) != l->code_type)
 		return false;
 	memcpy(&def->first_line, w->code + l->code_first_line, sizeof(def->first_line));
-	def->fingerprint = python_mix(python_mix(l->serial, code), w->thread->base);
-	def->word = python_word(code, def->fingerprint);
-	def->kind = STACK_PYTHON;
-	def->tgid = w->thread->tgid;
+	def->def.fingerprint =
+		runtime_mix(runtime_mix(w->thread->process.serial, code), w->thread->base);
+	def->def.word = runtime_word(code, def->def.fingerprint);
+	def->def.kind = STACK_FUNCTION;
+	def->def.tgid = w->thread->tgid;
+	def->def.runtime = RUNTIME_PYTHON;
 	if (!read_text(w, word_at(w->code, l->code_name), &def->name_text, def->name,
 		       PYTHON_NAME_BYTES - 1, false))
 		return false;
 	def->has_file = read_text(w, word_at(w->code, l->code_file), &def->file_text, def->file,
 				  PYTHON_FILE_END_BYTES, true);
 	read_lines(w, def);
-	w->thread->definer.define(def, offsetof(struct python_def, lines) + def->n_lines,
+	w->thread->definer.define(&def->def, offsetof(struct python_def, lines) + def->n_lines,
 				  w->thread->definer.arg);
 	return true;
 }
@@ -117,16 +119,17 @@ static bool define(struct walk *w, uint64_t code)
 /* A segment's word comes with its first frame. False: it doesn't fit. */
 static bool push_frame(struct walk *w, uint64_t code, uint64_t instruction_at)
 {
-	uint64_t instruction = (instruction_at - code - w->thread->layout.code_adaptive) >> 1;
+	uint64_t instruction =
+		(instruction_at - code - w->thread->process.python.code_adaptive) >> 1;
 
 	w->is_full = w->n + !w->segment + 1 + w->thread->lines > w->max;
 	if (w->is_full)
 		return false;
 	if (!w->segment) {
 		w->segment = w->n;
-		w->words[w->n++] = python_segment_word(0);
+		w->words[w->n++] = runtime_segment_word(0);
 	}
-	w->words[w->n++] = w->def.word;
+	w->words[w->n++] = w->def.def.word;
 	if (w->thread->lines)
 		w->words[w->n++] = (uint32_t)instruction;
 	return true;
@@ -150,7 +153,7 @@ static void end_segment(struct walk *w, uint64_t mark)
 		drop_segment(w);
 		return;
 	}
-	w->words[w->segment] = python_segment_word((uint32_t)(frame < n ? frame - 1 : n));
+	w->words[w->segment] = runtime_segment_word((uint32_t)(frame < n ? frame - 1 : n));
 	w->segment = 0;
 }
 
@@ -159,7 +162,7 @@ static void end_segment(struct walk *w, uint64_t mark)
 /* 3.11: as python_caller_is_wrong() in bpf/runtimes/python.bpf.h. */
 static bool caller_is_wrong(struct walk *w, const uint8_t *frame)
 {
-	const struct python_layout *l = &w->thread->layout;
+	const struct python_layout *l = &w->thread->process.python;
 	uint8_t state;
 
 	if (!l->ends_inside || !w->has_not_begun ||
@@ -172,7 +175,7 @@ static bool caller_is_wrong(struct walk *w, const uint8_t *frame)
 /* 3.11: as python_leave_cframe() in bpf/runtimes/python.bpf.h. */
 static bool leave_cframe(struct walk *w)
 {
-	uint8_t offset = w->thread->layout.cframe_frame;
+	uint8_t offset = w->thread->process.python.cframe_frame;
 	uint64_t mark = w->cframe, caller;
 
 	if (!peek_word(w, mark + offset + sizeof(uint64_t), &w->cframe) ||
@@ -200,7 +203,7 @@ static bool visit(struct walk *w, uint64_t code, uint64_t instruction_at)
  */
 static bool step(struct walk *w)
 {
-	const struct python_layout *l = &w->thread->layout;
+	const struct python_layout *l = &w->thread->process.python;
 	uint8_t frame[PYTHON_FRAME_BYTES];
 	uint64_t mark = w->frame, code;
 	bool is_entry;
@@ -225,7 +228,7 @@ static bool step(struct walk *w)
 /* Finds the innermost frame of a state, if that is the thread's. */
 static bool enter(struct walk *w, uint64_t state)
 {
-	const struct python_layout *l = &w->thread->layout;
+	const struct python_layout *l = &w->thread->process.python;
 	uint64_t owner;
 
 	w->has_not_begun = false;
@@ -241,7 +244,7 @@ static bool enter(struct walk *w, uint64_t state)
 
 static void begin(struct walk *w)
 {
-	const struct python_layout *l = &w->thread->layout;
+	const struct python_layout *l = &w->thread->process.python;
 
 	if (!l->state_offset ||
 	    !peek_word(w, w->thread->base + (uint64_t)(int64_t)l->state_offset, &w->first_state) ||
@@ -254,7 +257,7 @@ static void begin(struct walk *w)
 /* Steps along the lists. False: they have ended. */
 static bool look(struct walk *w, uint64_t *state)
 {
-	const struct python_lists *lists = &w->thread->layout.lists;
+	const struct python_lists *lists = &w->thread->process.python.lists;
 	uint64_t interpreter = w->interpreter;
 
 	*state = w->state;
@@ -266,7 +269,7 @@ static bool look(struct walk *w, uint64_t *state)
 
 static bool has_others(struct walk *w)
 {
-	const struct python_layout *l = &w->thread->layout;
+	const struct python_layout *l = &w->thread->process.python;
 	uint64_t ends[2];
 
 	if (!read_bytes(w, l->runtime + l->lists.interpreters, ends, sizeof(ends)))
@@ -299,7 +302,7 @@ struct attempt {
 
 static bool is_call(const struct walk *w, size_t n)
 {
-	const struct python_layout *l = &w->thread->layout;
+	const struct python_layout *l = &w->thread->process.python;
 
 	return stack_address(w->words[n]) - 1 - l->eval_begin < l->eval_bytes;
 }
@@ -311,13 +314,13 @@ static bool is_marked(const struct walk *w, uint64_t mark, uint8_t *object)
 
 	return w->frame && peek_word(w, mark, &word) &&
 	       read_bytes(w, w->frame, object, PYTHON_OBJECT_BYTES) &&
-	       word - w->frame - w->thread->layout.frame_locals <=
+	       word - w->frame - w->thread->process.python.frame_locals <=
 		       (uint32_t)word_at(object, PYTHON_VARIABLES) * sizeof(word);
 }
 
 static bool take_object(struct walk *w, const uint8_t *object)
 {
-	const struct python_layout *l = &w->thread->layout;
+	const struct python_layout *l = &w->thread->process.python;
 	uint32_t instruction;
 	uint64_t code;
 
@@ -378,7 +381,7 @@ static bool try_marks(struct walk *w, uint64_t distance, bool skips_call)
 /* BPF may not have seen the markers yet. */
 static void walk_marks(struct walk *w)
 {
-	uint64_t known = w->thread->layout.mark_distance,
+	uint64_t known = w->thread->process.python.mark_distance,
 		 first = known ? known : UNWIND_SAVED_BYTES + sizeof(uint64_t),
 		 last = known ? known : UNWIND_SAVED_BYTES + PYTHON_MARK_BYTES;
 
@@ -395,7 +398,7 @@ static void walk_segments(struct walk *w)
 	while (next_state(w));
 }
 
-size_t python_walk_remote(const struct python_thread *thread, uint64_t *words, size_t max,
+size_t python_walk_remote(const struct runtime_thread *thread, uint64_t *words, size_t max,
 			  bool *is_cut)
 {
 	struct walk *w = mem_zalloc(1, sizeof(*w));
@@ -407,9 +410,9 @@ size_t python_walk_remote(const struct python_thread *thread, uint64_t *words, s
 	w->max = max;
 	if (thread->n_native)
 		begin(w);
-	if (w->frame && thread->layout.eval_begin)
+	if (w->frame && thread->process.python.eval_begin)
 		walk_marks(w);
-	else if (thread->n_native && !thread->layout.eval_begin)
+	else if (thread->n_native && !thread->process.python.eval_begin)
 		walk_segments(w);
 	drop_segment(w);
 	n = w->n;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Finds a thread's state; see python_place.h. */
+/* Finds a thread's state; see place.h. */
 #include "base/peek.h"
-#include "runtimes/python_place.h"
+#include "runtimes/python/place.h"
 
 /*
  * Up to 3.14 it is a thread-specific value (pthread_getspecific(3)), which glibc keeps in its
@@ -12,7 +12,7 @@
 #define VALUES_BYTES	 2304
 #define VARIABLES_BYTES	 4096
 #define SINCE_A_VARIABLE 0x030f0000
-#define MAX_WORDS	 (PYTHON_THREAD_BYTES / sizeof(uint64_t))
+#define MAX_WORDS	 (RUNTIME_THREAD_BYTES / sizeof(uint64_t))
 #define MAX_THREADS	 64 /* of an interpreter */
 #define MAX_INTERPRETERS 16
 #define MAX_PLACES	 16

@@ -31,18 +31,11 @@ struct python_file {
 int python_file_read(struct python_file *python, const struct elf64 *elf);
 
 /*
- * Returns the size of struct pthread, as the C library (glibc) exports it for debuggers; 0: it
- * doesn't.
- */
-uint32_t python_thread_bytes(const struct elf64 *elf);
-
-/*
  * Finds the layout by the version and by _PyRuntime, of which the first n words are given. Returns
  * NULL, or why it is refused.
  */
 const char *python_layout_find(struct python_file *python, const uint64_t *words, size_t n);
 
-#define PYTHON_OFFSET_WORDS 64	 /* words of _PyRuntime that are read */
-#define PYTHON_THREAD_BYTES 4096 /* struct pthread is smaller */
+#define PYTHON_OFFSET_WORDS 64 /* words of _PyRuntime that are read */
 
 #endif

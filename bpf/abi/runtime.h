@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Frames of managed runtimes, shared by BPF and the loader: words of a stack that stand for
+ * functions, their definitions, and the programs that may run one. Layouts: abi/runtimes.h.
+ */
+#ifndef ABI_RUNTIME_H
+#define ABI_RUNTIME_H
+
+#include "abi/types.h"
+
+#define RUNTIME_INLINE static inline __attribute__((always_inline))
+
+struct runtime_settings {
+	__u32 kinds;  /* bits of enum runtime_kind: those that are walked; 0: none */
+	__u32 loaded; /* those of them whose code is loaded; the rest is dead code */
+	bool lines;   /* also record each frame's position in its function */
+};
+
+/*
+ * A function is a word of a stack: an address that stands for it, without the low four bits, and a
+ * part of its fingerprint, so that an address that is used again is another word. The fingerprint
+ * is a part of the stack's id. No address begins with these three bits, nor with a marker
+ * (STACK_EXACT). Segments follow the native words, each begun by a word without address that has
+ * the index of the native frame that runs it; one after them all has no frame. A function's word
+ * may be followed by one without tag that is its position in the function.
+ */
+#define RUNTIME_WORD_TAG	 (6ULL << 61)
+#define RUNTIME_WORD_MASK	 (7ULL << 61)
+#define RUNTIME_ADDR_BITS	 43
+#define RUNTIME_FINGERPRINT_BITS 18
+
+RUNTIME_INLINE __u64 runtime_word(__u64 address, __u64 fingerprint)
+{
+	return RUNTIME_WORD_TAG |
+	       fingerprint >> (64 - RUNTIME_FINGERPRINT_BITS) << RUNTIME_ADDR_BITS |
+	       (address >> 4 & ((1ULL << RUNTIME_ADDR_BITS) - 1));
+}
+
+RUNTIME_INLINE __u64 runtime_segment_word(__u32 frame)
+{
+	return RUNTIME_WORD_TAG | (__u64)frame << RUNTIME_ADDR_BITS;
+}
+
+RUNTIME_INLINE bool runtime_is_word(__u64 word)
+{
+	return (word & RUNTIME_WORD_MASK) == RUNTIME_WORD_TAG;
+}
+
+RUNTIME_INLINE bool runtime_is_segment(__u64 word)
+{
+	return runtime_is_word(word) && !(word & ((1ULL << RUNTIME_ADDR_BITS) - 1));
+}
+
+RUNTIME_INLINE __u32 runtime_segment_frame(__u64 word)
+{
+	return (__u32)((word & ~RUNTIME_WORD_MASK) >> RUNTIME_ADDR_BITS);
+}
+
+RUNTIME_INLINE __u64 runtime_mix(__u64 hash, __u64 word)
+{
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
+	return hash ^ hash >> 29;
+}
+
+/*
+ * Meaning of a function's word: sent once, through the same ring as the definitions of stacks and
+ * before the first stack that has the word. It begins as struct stack_def does; the runtime's own
+ * data follows.
+ */
+struct runtime_def {
+	__u64 word;
+	__u32 kind; /* STACK_FUNCTION */
+	__u32 tgid;
+	__u64 fingerprint;
+	__u32 runtime; /* enum runtime_kind */
+};
+
+/* A program, by its file. */
+struct runtime_program {
+	__u64 dev, ino;
+};
+
+/* What is known of a program by its processes so far; no element: nothing. */
+enum runtime_program_kind {
+	RUNTIME_NEVER = 1, /* none had a runtime when it started, or was seen to since */
+	RUNTIME_SOME,	   /* one of them had one */
+};
+
+/* A process has started a program that may have a runtime. */
+struct runtime_begin {
+	struct runtime_program program;
+	__u64 tgid;
+};
+
+#endif

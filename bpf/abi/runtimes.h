@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Runtimes whose frames are walked, and the layout of each, as BPF needs it for a process. */
+#ifndef ABI_RUNTIMES_H
+#define ABI_RUNTIMES_H
+
+#include "abi/python.h"
+#include "abi/runtime.h"
+
+/* Each kind is walked by BPF code of its own. */
+enum runtime_kind {
+	RUNTIME_PYTHON = 1,
+	RUNTIME_PYTHON_OLD, /* before 3.11 */
+	RUNTIME_KINDS,
+};
+
+#define RUNTIME_BIT(kind) (1U << (kind))
+#define RUNTIME_ALL	  (RUNTIME_BIT(RUNTIME_KINDS) - 2)
+
+/* A process that runs one. */
+struct runtime_process {
+	__u64 serial; /* id of the process, part of its functions' fingerprints */
+	__u32 kind;
+	union {
+		struct python_layout python;
+	};
+};
+
+#endif

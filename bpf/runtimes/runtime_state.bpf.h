@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Processes that have a managed runtime, functions whose meaning was sent, and space for the state
+ * of a walk of their frames.
+ */
+#ifndef RUNTIME_STATE_BPF_H
+#define RUNTIME_STATE_BPF_H
+
+#include "lib/compat.bpf.h"
+#include "stack/unwind_slots.bpf.h"
+#include "abi/runtimes.h"
+
+const volatile struct runtime_settings runtime_settings SEC(".rodata.runtimes");
+
+/* Without any kinds, the maps below don't exist. */
+#define RUNTIME_HAS(bits) ((runtime_settings.loaded & (bits)) != 0)
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1); /* the loader makes it as large as the machine needs */
+	__type(key, __u32);
+	__type(value, struct runtime_process);
+} runtime_processes SEC(".maps");
+
+#define RUNTIME_PROGRAMS 1024
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, RUNTIME_PROGRAMS);
+	__type(key, struct runtime_program);
+	__type(value, __u32); /* enum runtime_program_kind */
+} runtime_programs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} runtime_begins SEC(".maps");
+
+/* The state of a walk, each runtime's own; as many as there are slots for stacks. */
+struct runtime_walk {
+	__u64 words[576];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct runtime_walk);
+} runtime_walks SEC(".maps");
+
+static __always_inline struct runtime_walk *runtime_walk_of(__u32 slot, __u32 kinds)
+{
+	return RUNTIME_HAS(kinds) ? bpf_map_lookup_elem(&runtime_walks, &slot) : NULL;
+}
+
+/* ---- definitions ---- */
+
+/* The functions that have been sent recently, by their fingerprints, in sets. */
+#define RUNTIME_SENT_SETS 4096
+#define RUNTIME_SENT_WAYS 4
+
+struct runtime_sent_set {
+	__u64 fingerprints[RUNTIME_SENT_WAYS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, RUNTIME_SENT_SETS);
+	__type(key, __u32);
+	__type(value, struct runtime_sent_set);
+} runtime_sent SEC(".maps");
+
+static __always_inline struct runtime_sent_set *runtime_sent_set_of(__u64 fingerprint)
+{
+	__u32 n_set = (fingerprint >> 8) % RUNTIME_SENT_SETS;
+
+	return bpf_map_lookup_elem(&runtime_sent, &n_set);
+}
+
+static __always_inline bool runtime_was_sent(__u64 fingerprint)
+{
+	struct runtime_sent_set *set = runtime_sent_set_of(fingerprint);
+
+	for (int i = 0; set && i < RUNTIME_SENT_WAYS; i++)
+		if (set->fingerprints[i] == fingerprint)
+			return true;
+	return false;
+}
+
+/*
+ * Sends a definition of size bytes. If the ring is full, the stack is not sent either: the loader
+ * would not know the meaning of the word.
+ */
+static __always_inline void runtime_send(struct stack_scratch *scratch, struct runtime_def *def,
+					 __u32 size, __u32 max)
+{
+	struct runtime_sent_set *set = runtime_sent_set_of(def->fingerprint);
+
+	if (set && size <= max && !bpf_ringbuf_output(&stack_defs, def, size, 0))
+		set->fingerprints[def->fingerprint % RUNTIME_SENT_WAYS] = def->fingerprint;
+	else
+		scratch->lacks_definition = true;
+}
+
+/* ---- processes ---- */
+
+/* A child has its parent's layout and memory, but will make functions of its own. */
+static __always_inline void runtimes_fork(__u32 parent, __u32 child)
+{
+	struct runtime_process *process, childs;
+
+	if (!runtime_settings.kinds)
+		return;
+	process = bpf_map_lookup_elem(&runtime_processes, &parent);
+	if (!process)
+		return;
+	childs = *process;
+	childs.serial = runtime_mix(bpf_ktime_get_ns(), child);
+	bpf_map_update_elem(&runtime_processes, &child, &childs, BPF_ANY);
+}
+
+static __always_inline void runtimes_exec(__u32 tgid)
+{
+	if (runtime_settings.kinds)
+		bpf_map_delete_elem(&runtime_processes, &tgid);
+}
+
+/*
+ * A script may exit before the loader looks at it, so the loader is woken up if the program may
+ * have a runtime. If the ring is full, it has been woken up already.
+ */
+static __always_inline void runtimes_tell(__u32 tgid, struct linux_binprm *bprm)
+{
+	struct runtime_begin begin = { .tgid = tgid };
+	struct inode *inode;
+	__u32 *kind;
+
+	if (!runtime_settings.kinds)
+		return;
+	/* by a helper: reading through typed pointers takes the verifier 0.3 ms each */
+	inode = BPF_CORE_READ(bprm, file, f_inode);
+	begin.program.dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	begin.program.ino = BPF_CORE_READ(inode, i_ino);
+	kind = bpf_map_lookup_elem(&runtime_programs, &begin.program);
+	if (!kind || *kind != RUNTIME_NEVER)
+		bpf_ringbuf_output(&runtime_begins, &begin, sizeof(begin), 0);
+}
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Functions of managed runtimes: what the words of each process stand for, and one entry for
+ * functions that are the same, which processes have in common. It lives as long as a word stands
+ * for it, or a user holds it.
+ */
+#ifndef MEANINGS_H
+#define MEANINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "runtimes/runtime.h"
+
+/* Functions are freed with it, even if they are still held. */
+struct meanings *meanings_new(void);
+void meanings_free(struct meanings *meanings);
+
+/*
+ * Stores a record of size bytes, replacing the word's former meaning. If there are very many words,
+ * those not requested recently are evicted: BPF sends them again.
+ */
+void meanings_add(struct meanings *meanings, const struct runtime_def *def, size_t size);
+
+/*
+ * Returns the function that the word stands for; [unknown] if unknown. Valid until the next call of
+ * one of these functions, unless it is held.
+ */
+struct runtime_function *meanings_find(const struct meanings *meanings, pid_t pid, uint64_t word);
+
+void runtime_function_hold(struct runtime_function *function);
+void runtime_function_release(struct runtime_function *function);
+
+/* Returns the number of functions, without [unknown]. */
+size_t meanings_count(const struct meanings *meanings);
+
+/* Returns true if words of that process are known. */
+bool meanings_knows(const struct meanings *meanings, pid_t pid);
+
+/* Drops the words of a process that has exited. */
+void meanings_forget(struct meanings *meanings, pid_t pid);
+
+#endif

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Python as a runtime; see python.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/container.h"
+#include "base/mem.h"
+#include "runtimes/python/code.h"
+#include "runtimes/python/layout.h"
+#include "runtimes/python/place.h"
+#include "runtimes/python/python.h"
+#include "runtimes/python/walk.h"
+
+struct build {
+	struct runtime_file file;
+	struct python_file python;
+	int32_t place; /* offset of thread states in earlier processes; 0: not yet known */
+};
+
+static struct build *build_of(const struct runtime_instance *instance)
+{
+	return container_of(instance->file, struct build, file);
+}
+
+static struct runtime_file *recognise(const struct elf64 *elf)
+{
+	struct python_file python;
+	struct build *build;
+
+	if (python_file_read(&python, elf))
+		return NULL;
+	build = mem_zalloc(1, sizeof(*build));
+	build->python = python;
+	build->file.code = &python_code;
+	build->file.kind = python.layout.eval_begin ? RUNTIME_PYTHON_OLD : RUNTIME_PYTHON;
+	build->file.refused = python.refused;
+	snprintf(build->file.title, sizeof(build->file.title), "Python %u.%u", python.version >> 24,
+		 python.version >> 16 & 255);
+	return &build->file;
+}
+
+/* Returns pthread_self() relative to the thread pointer. */
+static int32_t self_offset(const struct runtime_instance *instance)
+{
+	return build_of(instance)->python.has_threads_below ? -(int32_t)instance->thread_bytes : 0;
+}
+
+/* Searches for the offset of thread states; known: that of before. */
+static int32_t find_place(const struct runtime_instance *instance, int32_t known, bool *has_threads)
+{
+	const struct python_process process = {
+		.pid = instance->pid,
+		.python = &build_of(instance)->python,
+		.bias = instance->bias,
+		.self_offset = self_offset(instance),
+	};
+
+	return python_place_find(&process, known, has_threads);
+}
+
+/*
+ * Uses the offset of other processes, if known; a wrong one leads to no frames. Without one, a
+ * process has frames as long as it has a single thread.
+ */
+static int describe(const struct runtime_instance *instance, struct runtime_process *process)
+{
+	struct build *build = build_of(instance);
+	struct python_layout *layout = &process->python;
+	bool has_threads;
+
+	if (build->python.has_threads_below && !instance->thread_bytes)
+		return -EAGAIN; /* the C library isn't there yet */
+	*layout = build->python.layout;
+	layout->code_type += instance->bias;
+	layout->runtime = build->python.runtime + instance->bias;
+	if (layout->eval_begin)
+		layout->eval_begin += instance->bias;
+	layout->self_offset = self_offset(instance);
+	if (!build->place)
+		build->place = find_place(instance, 0, &has_threads);
+	layout->state_offset = build->place;
+	return 0;
+}
+
+/*
+ * Without threads, searching costs little, and the first stack may be the last. With some, which
+ * need not run Python, it is not worth another search.
+ */
+static bool look_again(const struct runtime_instance *instance, struct runtime_process *process,
+		       bool *is_settled)
+{
+	struct python_layout *layout = &process->python;
+	int32_t place = find_place(instance, layout->state_offset, is_settled);
+
+	if (!place || place == layout->state_offset)
+		return false;
+	layout->state_offset = build_of(instance)->place = place;
+	return true;
+}
+
+/* Decodes a text into as much memory as it needs. */
+static char *read_text(const struct python_text *text, const uint8_t *bytes, size_t n_bytes)
+{
+	char *decoded = python_text_decode(text, bytes, n_bytes), *exact = mem_strdup(decoded);
+
+	free(decoded);
+	return exact;
+}
+
+static struct runtime_function *read_function(const struct runtime_def *header, size_t size)
+{
+	const struct python_def *def = (const struct python_def *)header;
+	struct runtime_function *f;
+
+	if (size < offsetof(struct python_def, lines) ||
+	    def->n_lines > size - offsetof(struct python_def, lines))
+		return NULL;
+	f = mem_zalloc(1, sizeof(*f) + def->n_lines);
+	if (def->has_file)
+		f->file = read_text(&def->file_text, def->file, PYTHON_FILE_BYTES - 4);
+	f->name = read_text(&def->name_text, def->name, PYTHON_NAME_BYTES - 1);
+	f->first_line = def->first_line;
+	f->lines_kind = def->lines_kind;
+	f->n_lines = def->n_lines;
+	memcpy(f->lines, def->lines, def->n_lines);
+	return f;
+}
+
+static uint32_t find_line(const struct runtime_function *f, uint32_t position)
+{
+	return python_line(f->lines_kind, f->lines, f->n_lines, f->first_line, position);
+}
+
+const struct runtime_code python_code = {
+	.recognise = recognise,
+	.describe = describe,
+	.look_again = look_again,
+	.read = read_function,
+	.line = find_line,
+	.walk = python_walk_remote,
+};

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Walks the Python frames of a thread that isn't running from outside: as bpf/runtimes/python.bpf.h
+ * does for the current task, but the costs of a read don't matter.
+ */
+#ifndef PYTHON_WALK_H
+#define PYTHON_WALK_H
+
+#include "runtimes/runtime.h"
+
+/* See walk() in runtime.h. */
+size_t python_walk_remote(const struct runtime_thread *thread, uint64_t *words, size_t max,
+			  bool *is_cut);
+
+#endif

@@ -1,0 +1,514 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Processes that have a managed runtime; see runtime_frames.h. */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+
+#include "abi/runtimes.h"
+#include "abi/stack.h"
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/container.h"
+#include "base/hash.h"
+#include "base/hashtable.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/msg.h"
+#include "modules/target.h"
+#include "process/watch.h"
+#include "run/bpf_object.h"
+#include "run/bpfmap.h"
+#include "run/ringbuf.h"
+#include "run/run.h"
+#include "runtimes/runtimes.h"
+#include "stacks/runtime_frames.h"
+#include "stacks/stack_memory.h"
+#include "unwind/unwind_remote.h"
+
+/* ---- programs that begin ---- */
+
+/*
+ * Programs that begin and may have a runtime: their processes are looked at in time for scripts of
+ * some milliseconds, also while events are batched. BPF reports each program
+ * (bpf/runtimes/runtime_state.bpf.h), except those whose earlier processes never had one.
+ * Libraries are mapped after a program has begun: for some milliseconds, all events are handled at
+ * once.
+ */
+
+#define HURRY_NS (5 * NS_PER_MS)
+
+struct runtime_programs {
+	struct ringbuf *begins;
+	int kinds_fd;
+	struct loop *loop;
+	struct watch *watch;
+	bool (*has_runtime)(pid_t pid, void *arg);
+	void *arg;
+	struct runtime_begin latest[64]; /* that had no runtime yet */
+	size_t n_latest;		 /* all that there have been */
+};
+
+static void learn(const struct runtime_programs *programs, const struct runtime_program *program,
+		  uint32_t kind)
+{
+	bpf_map_update_elem(programs->kinds_fd, program, &kind,
+			    kind == RUNTIME_NEVER ? BPF_NOEXIST : BPF_ANY);
+}
+
+static int on_begin(void *ctx, void *data, size_t size)
+{
+	struct runtime_programs *programs = ctx;
+	const struct runtime_begin *begin = data;
+
+	(void)size;
+	loop_hurry(programs->loop, HURRY_NS);
+	watch_read(programs->watch);
+	if (programs->has_runtime((pid_t)begin->tgid, programs->arg)) {
+		learn(programs, &begin->program, RUNTIME_SOME);
+		return 0;
+	}
+	learn(programs, &begin->program, RUNTIME_NEVER);
+	programs->latest[programs->n_latest++ % ARRAY_SIZE(programs->latest)] = *begin;
+	return 0;
+}
+
+/* Notes that the process has a runtime. */
+static void programs_found(struct runtime_programs *programs, pid_t pid)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(programs->latest); i++)
+		if (programs->latest[i].tgid == (uint64_t)pid)
+			learn(programs, &programs->latest[i].program, RUNTIME_SOME);
+}
+
+static void programs_close(struct runtime_programs *programs)
+{
+	if (!programs)
+		return;
+	ringbuf_close(programs->begins);
+	free(programs);
+}
+
+/*
+ * The watch, which is read before has_runtime() is called, and has_runtime() remain the caller's.
+ * NULL, printed, if the ring buffer can't be opened.
+ */
+static struct runtime_programs *programs_watch(struct run *run, struct watch *watch,
+					       bool (*has_runtime)(pid_t pid, void *arg), void *arg)
+{
+	struct runtime_programs *programs = mem_zalloc(1, sizeof(*programs));
+
+	programs->kinds_fd = bpf_map__fd(map_find(run, "runtime_programs"));
+	programs->loop = run->loop;
+	programs->watch = watch;
+	programs->has_runtime = has_runtime;
+	programs->arg = arg;
+	programs->begins = ringbuf_watch(run, "runtime_begins", on_begin, programs);
+	if (programs->begins && !ringbuf_make_urgent(programs->begins))
+		return programs;
+	programs_close(programs);
+	return NULL;
+}
+
+/* ---- frames ---- */
+
+/* What a file is to runtimes, attached to its struct file. */
+struct part {
+	struct runtime_file *runtime; /* NULL: it is not a runtime's */
+	uint32_t thread_bytes;	      /* for a C library: size of struct pthread; 0: another file */
+};
+
+struct process_entry {
+	struct hashlink link;
+	struct runtime_instance instance; /* its file lives as long as the published tables */
+	struct runtime_process process;
+	unsigned int n_misses; /* stacks without functions */
+};
+
+struct runtime_frames {
+	struct run *run;
+	struct processes *processes;
+	struct hashtable entries;
+	int processes_fd;
+	struct runtime_programs *programs;
+	struct runtime_settings settings;
+	pid_t late_pid; /* first process of a kind that BPF is not loaded for; 0: none */
+	char late_title[sizeof(((struct runtime_file *)NULL)->title)];
+	bool late_is_one_of_many;
+};
+
+/* ---- before load ---- */
+
+int runtime_frames_configure(struct run *run, const struct runtime_settings *settings)
+{
+	static const char *const maps[] = { "runtime_processes", "runtime_sent", "runtime_walks",
+					    "runtime_programs", "runtime_begins" };
+
+	for (size_t i = 0; !settings->kinds && i < ARRAY_SIZE(maps); i++)
+		map_leave_out(run, maps[i]);
+	if (settings->kinds) {
+		bpf_map__set_max_entries(map_find(run, "runtime_processes"),
+					 bpf_map__max_entries(map_find(run, "unwind_processes")));
+		map_fill_on_demand(run, "runtime_processes");
+		bpf_map__set_max_entries(map_find(run, "runtime_walks"),
+					 bpf_map__max_entries(map_find(run, "stack_scratch")));
+	}
+	return map_set_settings(run, ".rodata.runtimes", settings, sizeof(*settings));
+}
+
+/* ---- entries ---- */
+
+void runtime_frames_free(struct runtime_frames *frames)
+{
+	if (!frames)
+		return;
+	programs_close(frames->programs);
+	hashtable_free(&frames->entries, hashlink_free, NULL);
+	free(frames);
+}
+
+static struct process_entry *find_entry(const struct runtime_frames *frames, pid_t pid)
+{
+	struct hashlink *link = hashtable_first(&frames->entries, hash_pid(pid));
+
+	return link ? container_of(link, struct process_entry, link) : NULL; /* one pid, one hash */
+}
+
+static struct process_entry *add_entry(struct runtime_frames *frames, pid_t pid)
+{
+	struct process_entry *entry = mem_zalloc(1, sizeof(*entry));
+
+	entry->instance.pid = pid;
+	hashtable_add(&frames->entries, &entry->link, hash_pid(pid));
+	return entry;
+}
+
+static bool has_entry(pid_t pid, void *arg)
+{
+	return find_entry(arg, pid);
+}
+
+struct runtime_frames *runtime_frames_new(struct run *run, struct watch *watch,
+					  const struct runtime_settings *settings)
+{
+	struct runtime_frames *frames = mem_zalloc(1, sizeof(*frames));
+
+	frames->run = run;
+	frames->processes = watch_processes(watch);
+	frames->settings = *settings;
+	frames->processes_fd = bpf_map__fd(map_find(run, "runtime_processes"));
+	frames->programs = programs_watch(run, watch, has_entry, frames);
+	if (frames->programs)
+		return frames;
+	runtime_frames_free(frames);
+	return NULL;
+}
+
+/* Also called for processes without a layout from here: a child inherits its parent's. */
+void runtime_frames_forget(struct runtime_frames *frames, pid_t pid)
+{
+	struct process_entry *entry = find_entry(frames, pid);
+
+	bpf_map_delete_elem(frames->processes_fd, &pid);
+	if (!entry)
+		return;
+	hashtable_remove(&frames->entries, &entry->link);
+	free(entry);
+}
+
+void runtime_frames_visit(const struct runtime_frames *frames,
+			  bool (*is_wanted)(pid_t pid, void *arg),
+			  void (*visit)(pid_t pid, void *arg), void *arg)
+{
+	map_visit_pids(frames->processes_fd, is_wanted, visit, arg);
+}
+
+/* ---- files ---- */
+
+static void free_part(void *data)
+{
+	struct part *part = data;
+
+	free(part->runtime);
+	free(part);
+}
+
+static struct part *read_part(const struct file *file)
+{
+	struct part *part = mem_zalloc(1, sizeof(*part));
+	const struct runtime_file *runtime;
+
+	if (!file->is_elf)
+		return part;
+	part->thread_bytes = runtime_thread_bytes(&file->elf);
+	part->runtime = runtime_recognise(&file->elf);
+	runtime = part->runtime;
+	if (runtime)
+		msg_debug("%s: %s%s%s", file->name, runtime->title,
+			  runtime->refused ? ", not supported: " : "",
+			  runtime->refused ? runtime->refused : "");
+	return part;
+}
+
+/* NULL: not open yet. */
+static const struct part *part_of(struct file *file)
+{
+	struct file_part *part = &file->parts[FILE_RUNTIME];
+
+	if (!part->data && file->fd >= 0)
+		*part = (struct file_part){ read_part(file), free_part };
+	return part->data;
+}
+
+/* NULL: the file is not a runtime's, or refused. */
+static struct runtime_file *runtime_of(struct file *file)
+{
+	const struct part *part = file ? part_of(file) : NULL;
+
+	return part && part->runtime && !part->runtime->refused ? part->runtime : NULL;
+}
+
+static bool is_walked(const struct runtime_frames *frames, const struct runtime_file *file)
+{
+	return frames->settings.kinds & RUNTIME_BIT(file->kind);
+}
+
+struct preloading {
+	const struct runtime_frames *frames; /* NULL: not wanted */
+	bool has_runtime;
+};
+
+static void preload_file(struct file *file, void *arg)
+{
+	struct preloading *preloading = arg;
+	const struct runtime_file *runtime = preloading->frames ? runtime_of(file) : NULL;
+
+	preloading->has_runtime |= runtime && is_walked(preloading->frames, runtime);
+}
+
+bool runtime_frames_preload(const struct runtime_frames *frames, struct processes *processes,
+			    pid_t pid)
+{
+	struct preloading preloading = { frames, false };
+
+	processes_preload_files(processes, pid, preload_file, &preloading);
+	return preloading.has_runtime;
+}
+
+static uint32_t kinds_in(struct processes *processes, pid_t pid)
+{
+	struct maps *maps = processes_read(processes, pid, clock_now_ns());
+	uint32_t kinds = 0;
+
+	for (size_t i = 0; maps && i < maps->count; i++) {
+		const struct runtime_file *file =
+			runtime_of(mapped_file(maps, &maps->items[i], pid));
+
+		kinds |= file ? RUNTIME_BIT(file->kind) : 0;
+	}
+	maps_release(maps);
+	return kinds;
+}
+
+uint32_t runtime_frames_find_kinds(const struct run *run, struct processes *processes,
+				   const pid_t *pids, size_t n)
+{
+	uint32_t kinds = 0;
+
+	if (target_lists_pids(run)) {
+		pids = target_pids(run);
+		n = target_n_pids(run);
+	}
+	for (size_t i = 0; i < n && kinds != RUNTIME_ALL; i++)
+		kinds |= kinds_in(processes, pids[i]);
+	return kinds;
+}
+
+static uint32_t find_thread_bytes(const struct maps *maps)
+{
+	uint32_t n_bytes = 0;
+
+	for (size_t i = 0; i < maps->count && !n_bytes; i++) {
+		const struct part *part = maps->items[i].file ? part_of(maps->items[i].file) : NULL;
+
+		n_bytes = part ? part->thread_bytes : 0;
+	}
+	return n_bytes;
+}
+
+/* False: the process has no runtime, or no supported one. */
+static bool find_instance(const struct maps *maps, struct runtime_instance *instance)
+{
+	for (size_t i = 0; maps && i < maps->count; i++) {
+		const struct mapped *m = &maps->items[i];
+
+		instance->file = runtime_of(m->file);
+		if (!instance->file)
+			continue;
+		instance->bias = m->start - elfsegs_vaddr(&m->file->segs, m->offset);
+		instance->thread_bytes = find_thread_bytes(maps);
+		return true;
+	}
+	return false;
+}
+
+/* ---- processes ---- */
+
+static void publish(const struct runtime_frames *frames, const struct process_entry *entry)
+{
+	bpf_map_update_elem(frames->processes_fd, &entry->instance.pid, &entry->process, BPF_ANY);
+	stack_memory_forget(frames->run);
+}
+
+static void note_late(struct runtime_frames *frames, const struct runtime_instance *instance)
+{
+	frames->late_is_one_of_many |= frames->late_pid && frames->late_pid != instance->pid;
+	if (frames->late_pid)
+		return;
+	frames->late_pid = instance->pid;
+	memcpy(frames->late_title, instance->file->title, sizeof(frames->late_title));
+}
+
+void runtime_frames_print_late(const struct runtime_frames *frames)
+{
+	if (frames->late_pid)
+		msg_info("%s (PID %d%s): started too late to resolve its functions (run the tool "
+			 "again while it runs)",
+			 frames->late_title, frames->late_pid,
+			 frames->late_is_one_of_many ? " and others" : "");
+}
+
+/* Kernels without freplace programs (arm64 before 6.0) load nothing later. */
+static void load_kind(struct runtime_frames *frames, enum runtime_kind kind)
+{
+	struct runtime_settings settings = frames->settings;
+	int err;
+
+	settings.loaded |= RUNTIME_BIT(kind);
+	err = object_replace_function(frames->run, "runtimes_walk", ".rodata.runtimes", &settings,
+				      sizeof(settings));
+	if (err)
+		settings.kinds &= ~RUNTIME_BIT(kind);
+	msg_debug("runtimes: code loaded later: %s", err ? strerror(-err) : "done");
+	frames->settings = settings;
+}
+
+/* False: there is no runtime, or BPF can't be loaded for its kind. */
+static bool find_walked(struct runtime_frames *frames, const struct maps *maps,
+			struct runtime_instance *instance)
+{
+	if (!find_instance(maps, instance))
+		return false;
+	if (is_walked(frames, instance->file) &&
+	    !(frames->settings.loaded & RUNTIME_BIT(instance->file->kind)))
+		load_kind(frames, instance->file->kind);
+	if (is_walked(frames, instance->file))
+		return true;
+	note_late(frames, instance);
+	return false;
+}
+
+/* Reads what BPF has of a process, also of a forked one. False: nothing. */
+static bool find_process(const struct runtime_frames *frames, pid_t pid,
+			 struct runtime_process *process)
+{
+	return !bpf_map_lookup_elem(frames->processes_fd, &pid, process);
+}
+
+static bool is_same(const struct runtime_instance *a, const struct runtime_instance *b)
+{
+	return a->file == b->file && a->bias == b->bias && a->thread_bytes == b->thread_bytes;
+}
+
+static bool describe(const struct runtime_instance *instance, struct runtime_process *process)
+{
+	*process = (struct runtime_process){
+		.kind = instance->file->kind,
+		.serial = runtime_mix(clock_now_ns(), (uint64_t)instance->pid),
+	};
+	return !instance->file->code->describe(instance, process);
+}
+
+void runtime_frames_update(struct runtime_frames *frames, pid_t pid)
+{
+	const struct process *p = processes_find(frames->processes, pid);
+	struct process_entry *entry = find_entry(frames, pid);
+	struct runtime_instance instance = { .pid = pid };
+	struct runtime_process process;
+
+	if (p && find_walked(frames, p->published, &instance)) {
+		if (entry && is_same(&entry->instance, &instance) &&
+		    find_process(frames, pid, &process))
+			return;
+		if (describe(&instance, &process)) {
+			entry = entry ? entry : add_entry(frames, pid);
+			entry->instance = instance;
+			entry->process = process;
+			entry->n_misses = 0;
+			publish(frames, entry);
+			programs_found(frames->programs, pid);
+			return;
+		}
+	}
+	if (entry)
+		runtime_frames_forget(frames, pid);
+}
+
+size_t runtime_frames_walk(const struct runtime_frames *frames, const struct unwind_thread *thread,
+			   const struct runtime_definer *definer, const uint64_t *sps, size_t n,
+			   uint64_t *words, int *reason)
+{
+	struct runtime_thread walked = { .tid = (pid_t)thread->tid,
+					 .tgid = thread->tgid,
+					 .base = thread->regs.thread_base,
+					 .lines = frames->settings.lines,
+					 .is_complete = *reason == UNWIND_COMPLETE,
+					 .sps = sps,
+					 .n_native = n,
+					 .definer = *definer };
+	const struct runtime_code *code;
+	bool is_cut;
+	size_t n_all;
+
+	if (!find_process(frames, (pid_t)thread->tgid, &walked.process))
+		return n;
+	code = runtime_code_of(walked.process.kind);
+	if (!code)
+		return n;
+	n_all = code->walk(&walked, words, STACK_WORDS, &is_cut);
+	if (unwind_count_arrivals(thread->tgid, thread->tid) != thread->arrivals)
+		return n;
+	if (is_cut && walked.is_complete)
+		*reason = UNWIND_DEPTH;
+	return n_all;
+}
+
+/*
+ * Looks again at growing intervals, once that is not worth its cost. A forked process has only its
+ * parent's layout in BPF, which may lack details.
+ */
+void runtime_frames_miss(struct runtime_frames *frames, pid_t pid)
+{
+	struct process_entry *entry = find_entry(frames, pid);
+	struct runtime_process parents;
+	bool is_settled = false;
+	unsigned int n;
+
+	if (!entry) {
+		if (find_process(frames, pid, &parents))
+			runtime_frames_update(frames, pid);
+		return;
+	}
+	n = entry->n_misses + 1;
+	if (n & entry->n_misses) {
+		entry->n_misses = n;
+		return;
+	}
+	if (entry->instance.file->code->look_again(&entry->instance, &entry->process, &is_settled))
+		publish(frames, entry);
+	if (is_settled)
+		entry->n_misses = n;
+}

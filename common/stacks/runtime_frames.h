@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Processes that have a managed runtime, and the layout of their frames, in the map that BPF's walk
+ * uses (bpf/runtimes/runtimes.bpf.h). Needs the native walk by tables, which locates each frame.
+ */
+#ifndef RUNTIME_FRAMES_H
+#define RUNTIME_FRAMES_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "abi/unwind_layout.h"
+#include "process/watch.h"
+#include "run/run.h"
+#include "runtimes/runtime.h"
+
+/*
+ * Before load: returns the kinds (bits) of runtimes that running processes have (or listed targets,
+ * if there is a list).
+ */
+uint32_t runtime_frames_find_kinds(const struct run *run, struct processes *processes,
+				   const pid_t *pids, size_t n);
+
+/* Before load, once unwind maps are configured. 0 or -errno, printed. */
+int runtime_frames_configure(struct run *run, const struct runtime_settings *settings);
+
+struct runtime_frames;
+
+/* After load; the watch remains the caller's. NULL, printed, if the ring buffer can't be opened. */
+struct runtime_frames *runtime_frames_new(struct run *run, struct watch *watch,
+					  const struct runtime_settings *settings);
+void runtime_frames_free(struct runtime_frames *frames);
+
+/* Reacts to changed tables of a process (processes.h). */
+void runtime_frames_update(struct runtime_frames *frames, pid_t pid);
+
+/*
+ * Opens the files that a process has mapped since the last time (processes_preload_files()), even
+ * if frames is NULL. Returns true if one of them is a runtime whose frames are walked.
+ */
+bool runtime_frames_preload(const struct runtime_frames *frames, struct processes *processes,
+			    pid_t pid);
+
+/*
+ * Appends to the n native words of a thread that isn't running those of its functions, up to
+ * STACK_WORDS in all, if it is still where it was. sps: as in runtime.h. Returns how many
+ * there are now. *reason: how the native walk ended; updated by this walk.
+ */
+size_t runtime_frames_walk(const struct runtime_frames *frames, const struct unwind_thread *thread,
+			   const struct runtime_definer *definer, const uint64_t *sps, size_t n,
+			   uint64_t *words, int *reason);
+
+/* The process has ended. */
+void runtime_frames_forget(struct runtime_frames *frames, pid_t pid);
+
+/* Visits the processes with a layout in BPF; visit may forget them. */
+void runtime_frames_visit(const struct runtime_frames *frames,
+			  bool (*is_wanted)(pid_t pid, void *arg),
+			  void (*visit)(pid_t pid, void *arg), void *arg);
+
+/* At the end: reports a runtime that started after load, if its code could not be loaded any more. */
+void runtime_frames_print_late(const struct runtime_frames *frames);
+
+/* Handles a stack that came without functions: the layout may be wrong. */
+void runtime_frames_miss(struct runtime_frames *frames, pid_t pid);
+
+#endif
