@@ -170,6 +170,11 @@ what_has_no_effect_is_refused:
 --timestamp | pagefaults | -LT --format json
 --timestamp | pagefaults | -PT --format json
 
+what_has_no_effect_on_csv_is_refused:
+--in-flight | syscount | --format csv --in-flight
+--timestamp | runqlat | --format csv -T
+csv, prometheus | runqlat | --format cvs
+
 what_has_no_effect_on_metrics_is_refused:
 --only | offcputime | --format prometheus --only x
 --without | offcputime | --format prometheus --without x
