@@ -30,8 +30,7 @@ static void print_text(FILE *f, const char *text)
 
 static bool is_in_row(const struct table_column *column)
 {
-	return column->kind == CELL_HIST ? !column->name
-					 : column->name && column->kind != CELL_NESTED;
+	return column->kind == CELL_HIST ? !column->name : column->name != NULL;
 }
 
 static void print_head(struct table_output *to, const struct table *table)
@@ -53,15 +52,31 @@ static void print_head(struct table_output *to, const struct table *table)
 	fputc('\n', to->f);
 }
 
-static void print_cell(FILE *f, const struct table *table, enum cell_kind kind,
+static void print_nested(FILE *f, const struct table_column *column, const struct cell *cell)
+{
+	char *text;
+	size_t size;
+	FILE *printed = open_memstream(&text, &size);
+
+	column->print(printed, cell->data);
+	fclose(printed);
+	print_text(f, text);
+	free(text);
+}
+
+static void print_cell(FILE *f, const struct table *table, const struct table_column *column,
 		       const struct cell *cell)
 {
+	enum cell_kind kind = column->kind;
+
 	if (kind == CELL_HIST) {
 		hist_print_csv(f, cell->hist, table->unit);
 		return;
 	}
 	fputc(',', f);
-	if (kind == CELL_TEXT || kind == CELL_COMM)
+	if (kind == CELL_NESTED)
+		print_nested(f, column, cell);
+	else if (kind == CELL_TEXT || kind == CELL_COMM)
 		print_text(f, cell->text ?: "");
 	else if (kind == CELL_SPAN && !cell->is_unknown)
 		fprintf(f, "%.15g", cell->x);
@@ -79,7 +94,7 @@ static void print_row(struct table_output *to, const struct table *table, const 
 		if (!is_in_row(&table->columns[i]))
 			continue;
 		if (table_shows(table, i))
-			print_cell(to->f, table, table->columns[i].kind, &cells[i]);
+			print_cell(to->f, table, &table->columns[i], &cells[i]);
 		else if (table->elsewhere & TABLE_COLUMN(i))
 			fputc(',', to->f);
 	}

@@ -84,8 +84,8 @@ static const struct writer *refuse_format(const struct run *run)
 
 static const struct writer *refuse_name(const struct run *run)
 {
-	msg_error("--output %s: unknown extension (use .txt, .folded, .svg, .pb.gz or .json, or "
-		  "--format: %s)",
+	msg_error("--output %s: unknown extension (use .txt, .folded, .svg, .pb.gz, .json or .csv, "
+		  "or --format: %s)",
 		  run->output_path, writer_names());
 	return NULL;
 }
@@ -207,6 +207,7 @@ struct stacks {
 	struct stack_reasons reasons; /* of all reports */
 	struct left_out left_out;     /* likewise */
 	struct process_flaws *flaws;  /* likewise */
+	unsigned int n_begun;	      /* files */
 };
 
 static const struct stacks defaults = {
@@ -635,6 +636,7 @@ static void write_profile(const struct making *making)
 	facts.lost *= written_divisor(making);
 	facts.type = spec_of(making->run)->type;
 	style.facts = &facts;
+	style.has_head = !run_begins_file(making->run, &making->stacks->n_begun);
 	style.meanwhile = stack_rings_catch_up;
 	style.arg = &making->stacks->rings;
 	making->writer->write(making->run->out, making->profile.profile, &style);
