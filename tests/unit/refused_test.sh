@@ -192,8 +192,6 @@ x.nothing | profile | --output $dir/x.nothing
 svg | runqlat | --output $dir/y.svg 1 1
 folded | syscount | --output $dir/y.folded
 pprof | pagefaults | --by-file --output $dir/y.pb.gz
--f writes folded stacks, not pprof | stacks | -f --output $dir/y.pb.gz
--f writes folded stacks, not json | stacks | -f --output $dir/y.json
 the same name | runqlat | --output $dir/%H.txt 1s 1
 %Y | runqlat | --output x-%Q 1s 1
 --keep | runqlat | --keep 3 1s 1
