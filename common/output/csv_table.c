@@ -52,18 +52,6 @@ static void print_head(struct table_output *to, const struct table *table)
 	fputc('\n', to->f);
 }
 
-static void print_nested(FILE *f, const struct table_column *column, const struct cell *cell)
-{
-	char *text;
-	size_t size;
-	FILE *printed = open_memstream(&text, &size);
-
-	column->print(printed, cell->data);
-	fclose(printed);
-	print_text(f, text);
-	free(text);
-}
-
 static void print_cell(FILE *f, const struct table *table, const struct table_column *column,
 		       const struct cell *cell)
 {
@@ -74,14 +62,18 @@ static void print_cell(FILE *f, const struct table *table, const struct table_co
 		return;
 	}
 	fputc(',', f);
-	if (kind == CELL_NESTED)
-		print_nested(f, column, cell);
-	else if (kind == CELL_TEXT || kind == CELL_COMM)
+	if (kind == CELL_NESTED) {
+		fputc('"', f);
+		column->print(f, cell->data);
+		fputc('"', f);
+	} else if (kind == CELL_TEXT || kind == CELL_COMM) {
 		print_text(f, cell->text ?: "");
-	else if (kind == CELL_SPAN && !cell->is_unknown)
-		fprintf(f, "%.15g", cell->x);
-	else if (!cell->is_unknown)
-		fprintf(f, "%" PRIu64, cell->n);
+	} else if (!cell->is_unknown) {
+		if (kind == CELL_SPAN)
+			fprintf(f, "%.15g", cell->x);
+		else
+			fprintf(f, "%" PRIu64, cell->n);
+	}
 }
 
 static void print_row(struct table_output *to, const struct table *table, const struct cell *cells)

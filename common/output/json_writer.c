@@ -68,7 +68,7 @@ static void print_json_frames(struct json *json, const void *data)
 	json_close(json, ']');
 }
 
-/* Prints names, root first, as in folded stacks. */
+/* Prints names, root first, as in folded stacks; a field of CSV may have no quotes. */
 static void print_frames(FILE *f, const void *data)
 {
 	static const struct writer_style plain;
@@ -76,12 +76,16 @@ static void print_frames(FILE *f, const void *data)
 
 	for (size_t i = 0; i < s->n_frames; i++) {
 		fputs(i ? ";" : "", f);
-		writer_print_frame(f, sample_frame(s, i), &plain, ";");
+		writer_print_frame(f, sample_frame(s, i), &plain, ";\"");
 	}
 }
 
-/* The value comes first, with the profile's columns. */
+/* Columns of the profile follow the value; those that it lacks have no name. */
 static const struct table_column columns[] = {
+	{ "value", .kind = CELL_UINT },
+	{ .kind = CELL_UINT },
+	{ .kind = CELL_UINT },
+	{ .kind = CELL_UINT },
 	{ "comm", .kind = CELL_COMM },
 	{ "pid", .kind = CELL_UINT },
 	{ "tid", .kind = CELL_UINT },
@@ -94,26 +98,26 @@ static const struct table_column columns[] = {
 	{ "frames", .kind = CELL_NESTED, .print = print_frames, .print_json = print_json_frames },
 };
 
-#define N_FIXED ARRAY_SIZE(columns)
-#define N_MAX	(1 + PROFILE_COLUMNS + N_FIXED)
+_Static_assert(PROFILE_COLUMNS == 3, "as many columns without a name");
 
-static struct table fill_table(const struct profile *p, struct table_column all[N_MAX])
+static struct cell part_of(const struct profile *p, const struct sample *s, size_t i)
 {
-	const struct column *column;
-	size_t n = 0;
+	const struct column *column = profile_column(p, i);
+	bool is_zero = column && column->merge == COLUMN_SUM && !s->columns[i];
 
-	all[n++] = (struct table_column){ "value", .kind = CELL_UINT };
-	for (size_t i = 0; (column = profile_column(p, i)); i++)
-		all[n++] = (struct table_column){ column->name, .kind = CELL_UINT };
-	memcpy(&all[n], columns, sizeof(columns));
-	return (struct table){ "stack", all, n + N_FIXED, .shown = ~0U };
+	return (struct cell){ .is_unknown = is_zero || s->columns[i] == COLUMN_ABSENT,
+			      .n = s->columns[i] };
 }
 
 static void write_stack(struct table_output *to, const struct table *table, const struct profile *p,
 			const struct sample *s)
 {
 	const char state[] = { s->state, '\0' };
-	const struct cell fixed[N_FIXED] = {
+	const struct cell cells[ARRAY_SIZE(columns)] = {
+		{ .n = s->value },
+		part_of(p, s, 0),
+		part_of(p, s, 1),
+		part_of(p, s, 2),
 		{ .text = s->comm },
 		{ .n = s->pid },
 		{ .is_unknown = !s->tid, .n = s->tid },
@@ -125,25 +129,19 @@ static void write_stack(struct table_output *to, const struct table *table, cons
 		{ .text = s->group.unit },
 		{ .data = s },
 	};
-	struct cell cells[N_MAX] = { { .n = s->value } };
-	const struct column *column;
-	size_t n = 1;
 
-	for (size_t i = 0; (column = profile_column(p, i)); i++) {
-		cells[n].is_unknown = s->columns[i] == COLUMN_ABSENT ||
-				      (!s->columns[i] && column->merge == COLUMN_SUM);
-		cells[n++].n = s->columns[i];
-	}
-	memcpy(&cells[n], fixed, sizeof(fixed));
 	table_row(to, table, cells);
 }
 
 static void write_stacks(struct table_output *to, struct profile *p,
 			 const struct writer_style *style)
 {
-	struct table_column all[N_MAX];
-	struct table table = fill_table(p, all);
+	struct table_column named[ARRAY_SIZE(columns)];
+	const struct table table = { "stack", named, ARRAY_SIZE(columns), ~0U };
 
+	memcpy(named, columns, sizeof(columns));
+	for (size_t i = 0; profile_column(p, i); i++)
+		named[1 + i].name = profile_column(p, i)->name;
 	table_head(to, &table);
 	profile_sort(p);
 	for (size_t i = 0; i < profile_count(p); i++) {

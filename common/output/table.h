@@ -46,7 +46,7 @@ struct table_column {
 	const struct metric *metric; /* values are added to; NULL: none */
 	const char *severity;	     /* value of a first label of that name; NULL: there is none */
 
-	/* of CELL_NESTED: print lines below the row, or the field in CSV; and a member of JSON */
+	/* of CELL_NESTED: print lines below the row, or CSV's field without quotes; JSON's member */
 	void (*print)(FILE *f, const void *data);
 	void (*print_json)(struct json *json, const void *data);
 };

@@ -182,31 +182,23 @@ static void note_format(struct run *run)
 	run->is_metrics = format->has_totals;
 }
 
-/*
- * Returns the writer that the output's extension implies, if other than text and without --format;
- * else NULL.
- */
-static const struct writer *promised_writer(const struct run *run)
-{
-	const struct writer *writer =
-		run->output_path && !run->format ? writer_by_extension(run->output_path) : NULL;
-
-	return writer == &text_writer ? NULL : writer;
-}
-
 /* Everything but stacks is a table. The module of stacks checks its own formats. */
 static int check_format(const struct run *run)
 {
+	const struct writer *promised = NULL;
+
 	for_each_module(use, run)
 		if (use->module->has_formats && run_wants(run, use->module))
 			return 0;
 	if (run->format && strcmp(run->format, run->table_format->name))
 		return msg_error("--format: '%s' is not one of text, json, csv%s", run->format,
 				 has_metrics(run) ? ", prometheus" : "");
-	if (promised_writer(run) && run->table_format == &text_table)
+	if (!run->format && run->output_path && run->table_format == &text_table)
+		promised = writer_by_extension(run->output_path);
+	if (promised && promised != &text_writer)
 		return msg_error("--output %s: %s is not available, only text, json or csv (use "
 				 "--format text to write text under this name)",
-				 run->output_path, promised_writer(run)->name);
+				 run->output_path, promised->name);
 	return 0;
 }
 

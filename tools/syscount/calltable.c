@@ -238,62 +238,17 @@ static void join_equal(struct calltable *table)
 
 /* ---- fewer entries ---- */
 
-/* A process's entries, which lie together. */
-struct owner {
-	size_t first, n;
-	uint64_t weight; /* what rows are sorted by */
-	bool has_ended;
-};
-
-static struct owner *list_owners(const struct calltable *table, size_t *n)
-{
-	const struct call_layout *layout = table->layout;
-	struct owner *owners = NULL, *owner;
-	size_t cap = 0;
-
-	*n = 0;
-	for (size_t i = 0; i < table->count; i++) {
-		const struct entry *entry = &table->entries[i];
-		uint32_t tgid = entry->key.tgid;
-
-		if (!i || table->entries[i - 1].key.tgid != tgid) {
-			owners = mem_grow(owners, *n, &cap, sizeof(*owners));
-			owners[(*n)++] = (struct owner){
-				.first = i,
-				.has_ended = tgid && layout->has_ended(layout->arg, tgid),
-			};
-		}
-		owner = &owners[*n - 1];
-		owner->n++;
-		owner->weight +=
-			layout->timed && entry->times ? entry->times->total_ns : entry->calls;
-	}
-	return owners;
-}
-
-static int by_life_and_weight(const void *a, const void *b)
-{
-	const struct owner *x = a, *y = b;
-
-	if (x->has_ended != y->has_ended)
-		return COMPARE(x->has_ended, y->has_ended);
-	return COMPARE(y->weight, x->weight);
-}
-
-/* Merges exited processes with the least weight, so that half of the capacity is free. */
+/* Merges exited processes. */
 static void shrink(struct calltable *table)
 {
-	size_t n, kept = 0;
-	struct owner *owners = list_owners(table, &n);
+	const struct call_layout *layout = table->layout;
 
-	qsort(owners, n, sizeof(*owners), by_life_and_weight);
-	for (size_t i = 0; i < n; i++) {
-		kept += owners[i].n;
-		for (size_t j = 0; j < owners[i].n; j++)
-			if (owners[i].has_ended && kept > CALLTABLE_MAX_ENTRIES / 2)
-				table->entries[owners[i].first + j].key.tgid = CALLTABLE_OTHERS;
+	for (size_t i = 0; i < table->count; i++) {
+		uint32_t *tgid = &table->entries[i].key.tgid;
+
+		if (*tgid != CALLTABLE_OTHERS && layout->has_ended(layout->arg, *tgid))
+			*tgid = CALLTABLE_OTHERS;
 	}
-	free(owners);
 	join_equal(table);
 }
 

@@ -60,8 +60,8 @@ void calltable_add_times(struct calltable *table, const struct call_key *key,
 
 /*
  * Moves all calls of another table of the same layout into this one, in as few entries as possible.
- * By process, with more than CALLTABLE_MAX_ENTRIES, exited processes with the least time, or the
- * fewest calls, become one process, CALLTABLE_OTHERS, which is shown as PROCESS_OTHERS.
+ * By process, with more than CALLTABLE_MAX_ENTRIES, exited processes become one process,
+ * CALLTABLE_OTHERS, which is shown as PROCESS_OTHERS.
  */
 #define CALLTABLE_MAX_ENTRIES 16384
 #define CALLTABLE_OTHERS      0 /* as processes outside of the pid namespace are */
