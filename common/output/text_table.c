@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Tables for people: columns of fixed width with a blank in between; histograms as paragraphs. */
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,12 +140,8 @@ static void print_heading(FILE *f, const struct table *table, const struct cell 
 
 		if (!has_title(table, i))
 			continue;
-		if (column->kind != CELL_COMM && *column->title) {
-			fputs(before, f);
-			for (const char *c = column->title; *c; c++)
-				fputc(tolower((unsigned char)*c), f);
-			fputs(" = ", f);
-		}
+		if (column->kind != CELL_COMM && *column->title)
+			fprintf(f, "%s%s = ", before, column->name ?: column->title);
 		text = cell_text(table, column->kind, &cells[i]);
 		fprintf(f, "%s%s", text, column->kind == CELL_UINT ? " " : "");
 		before = ", ";

@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "modules/numbers.h"
 #include "modules/histograms.h"
 #include "output/table.h"
@@ -42,9 +43,7 @@ static int compare_rows(const void *a, const void *b)
 {
 	const struct fault_row *x = a, *y = b;
 
-	if (row_total(x) != row_total(y))
-		return row_total(x) < row_total(y) ? 1 : -1;
-	return memcmp(&x->key, &y->key, sizeof(x->key));
+	return order_u64(row_total(y), row_total(x)) ?: memcmp(&x->key, &y->key, sizeof(x->key));
 }
 
 static void copy_comm(char comm[TASK_COMM_LEN + 1], const struct fault_key *key)

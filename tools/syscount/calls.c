@@ -53,6 +53,42 @@ static struct calls *calls_of(const struct run *run)
 	return run_state(run, &calls_module);
 }
 
+/* ---- call cells ---- */
+
+/*
+ * The cells in which BPF counts most calls that have a time (struct call_cell). Reports in the
+ * middle of tracing end a turn.
+ */
+
+static void call_cells_configure(const struct run *run, struct call_settings *settings,
+				 uint32_t entries)
+{
+	uint32_t halves = settings->has_turns ? 2 : 1;
+
+	settings->cell_bits = 1;
+	while (settings->cell_bits < CALL_MAX_CELL_BITS && 2U << settings->cell_bits < entries)
+		settings->cell_bits++;
+	bpf_map__set_max_entries(map_find(run, "call_cells"), halves << settings->cell_bits);
+}
+
+/*
+ * Begins the next turn, unless the report is the last one or a peek. Returns the turn to read; the
+ * caller waits until no program uses it any more.
+ */
+static uint64_t call_cells_end_turn(const struct run *run)
+{
+	int fd = bpf_map__fd(map_find(run, ".data.turn"));
+	uint64_t turn = CALL_FIRST_TURN, next;
+	uint32_t zero = 0;
+
+	if (bpf_map_lookup_elem(fd, &zero, &turn))
+		msg_errno(-errno, "counts of calls: read failed");
+	next = turn + 1;
+	if (!run->is_last && !run->is_peek && bpf_map_update_elem(fd, &zero, &next, BPF_ANY))
+		msg_errno(-errno, "counts of calls: buffer swap failed");
+	return turn;
+}
+
 /* ---- before load ---- */
 
 static bool uses_array(const struct calls *calls)
@@ -112,7 +148,7 @@ static void configure_tables(struct run *run, struct calls *calls)
 	if (settings->timed)
 		call_cells_configure(run, settings, calls->request.entries);
 	else
-		call_cells_leave_out(run);
+		map_leave_out(run, "call_cells");
 	if (!by_number)
 		map_leave_out(run, "call_counts");
 	if (!settings->by_process)
@@ -243,13 +279,31 @@ static void collect_times(const void *key, const void *value, void *arg)
 	calltable_add_times(arg, key, value);
 }
 
+/* Adds the cells of that turn; keys come again, CPU by CPU. */
+static int collect_cells(const struct run *run, uint64_t turn, struct calltable *table)
+{
+	uint32_t n = bpf_map__max_entries(map_find(run, "call_cells"));
+	int n_cpus = libbpf_num_possible_cpus(), err = 0;
+	struct call_cell *each = mem_zalloc((size_t)n_cpus, sizeof(*each));
+	int fd = bpf_map__fd(map_find(run, "call_cells"));
+
+	for (uint32_t i = 0; i < n && !err; i++) {
+		err = bpf_map_lookup_elem(fd, &i, each);
+		for (int cpu = 0; cpu < n_cpus && !err; cpu++)
+			if (each[cpu].turn == turn)
+				calltable_add_times(table, &each[cpu].key, &each[cpu].times);
+	}
+	free(each);
+	return err ? msg_errno(-errno, "counts of calls: read failed") : 0;
+}
+
 /* Swapping tables also waits until no program uses the cells of the turn that has ended. */
 static int collect_timed(const struct run *run, struct calls *calls, struct calltable *table)
 {
 	uint64_t turn = call_cells_end_turn(run);
 	int err = map_pair_read(run, &calls->times, collect_times, table);
 
-	return err ? err : call_cells_read(run, turn, collect_times, table);
+	return err ? err : collect_cells(run, turn, table);
 }
 
 static int collect(const struct run *run, struct calls *calls, struct calltable *table)

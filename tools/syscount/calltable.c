@@ -2,69 +2,13 @@
 /*
  * Tables of system calls; see calltable.h. What comes from the kernel is sorted by key and merged.
  */
-#include <bpf/bpf.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/mem.h"
-#include "base/msg.h"
 #include "process/procstate.h"
-#include "run/bpfmap.h"
 #include "syscount/calltable.h"
 #include "syscount/syscalls.h"
-
-/* ---- call cells ---- */
-
-void call_cells_configure(const struct run *run, struct call_settings *settings, uint32_t entries)
-{
-	uint32_t halves = settings->has_turns ? 2 : 1;
-
-	settings->cell_bits = 1;
-	while (settings->cell_bits < CALL_MAX_CELL_BITS && 2U << settings->cell_bits < entries)
-		settings->cell_bits++;
-	bpf_map__set_max_entries(map_find(run, "call_cells"), halves << settings->cell_bits);
-}
-
-void call_cells_leave_out(const struct run *run)
-{
-	map_leave_out(run, "call_cells");
-}
-
-uint64_t call_cells_end_turn(const struct run *run)
-{
-	int fd = bpf_map__fd(map_find(run, ".data.turn"));
-	uint64_t turn = CALL_FIRST_TURN, next;
-	uint32_t zero = 0;
-
-	if (bpf_map_lookup_elem(fd, &zero, &turn))
-		msg_errno(-errno, "counts of calls: read failed");
-	next = turn + 1;
-	if (!run->is_last && !run->is_peek && bpf_map_update_elem(fd, &zero, &next, BPF_ANY))
-		msg_errno(-errno, "counts of calls: buffer swap failed");
-	return turn;
-}
-
-int call_cells_read(const struct run *run, uint64_t turn,
-		    void (*visit)(const void *key, const void *times, void *arg), void *arg)
-{
-	uint32_t n = bpf_map__max_entries(map_find(run, "call_cells"));
-	int n_cpus = libbpf_num_possible_cpus(), err = 0;
-	struct call_cell *each = mem_zalloc((size_t)n_cpus, sizeof(*each));
-	int fd = bpf_map__fd(map_find(run, "call_cells"));
-
-	for (uint32_t i = 0; i < n && !err; i++) {
-		err = bpf_map_lookup_elem(fd, &i, each);
-		for (int cpu = 0; cpu < n_cpus && !err; cpu++)
-			if (each[cpu].turn == turn)
-				visit(&each[cpu].key, &each[cpu].times, arg);
-	}
-	free(each);
-	return err ? msg_errno(-errno, "counts of calls: read failed") : 0;
-}
-
-/* ---- calltable ---- */
 
 struct entry {
 	struct call_key key;
@@ -175,18 +119,12 @@ const struct hist_unit *call_layout_unit(const struct call_layout *layout)
 
 static int compare_but_error(const struct call_key *a, const struct call_key *b)
 {
-	if (a->tgid != b->tgid)
-		return COMPARE(a->tgid, b->tgid);
-	if (a->abi != b->abi)
-		return COMPARE(a->abi, b->abi);
-	return COMPARE(a->number, b->number);
+	return COMPARE(a->tgid, b->tgid) ?: COMPARE(a->abi, b->abi) ?: COMPARE(a->number, b->number);
 }
 
 static int compare_keys(const struct call_key *a, const struct call_key *b)
 {
-	int order = compare_but_error(a, b);
-
-	return order ? order : COMPARE(a->error, b->error);
+	return compare_but_error(a, b) ?: COMPARE(a->error, b->error);
 }
 
 static int by_key(const void *a, const void *b)
@@ -197,9 +135,8 @@ static int by_key(const void *a, const void *b)
 static int by_key_and_octave(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
-	int order = compare_keys(&x->key, &y->key);
 
-	return order ? order : COMPARE(x->key.octave, y->key.octave);
+	return compare_keys(&x->key, &y->key) ?: COMPARE(x->key.octave, y->key.octave);
 }
 
 static void add_times(struct call_times *sum, const struct call_times *more)
@@ -331,18 +268,14 @@ static int by_calls(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 
-	if (x->calls != y->calls)
-		return COMPARE(y->calls, x->calls);
-	return compare_keys(&x->key, &y->key);
+	return COMPARE(y->calls, x->calls) ?: compare_keys(&x->key, &y->key);
 }
 
 static int by_time(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 
-	if (x->total_ns != y->total_ns)
-		return COMPARE(y->total_ns, x->total_ns);
-	return by_calls(a, b);
+	return COMPARE(y->total_ns, x->total_ns) ?: by_calls(a, b);
 }
 
 static void free_rows(struct rows *rows)

@@ -14,25 +14,6 @@
 #include "output/table.h"
 #include "run/run.h"
 
-/*
- * The cells in which BPF counts most calls that have a time (struct call_cell), from the loader's
- * side. Reports in the middle of tracing end a turn.
- *
- * Before load: sets cell_bits for the number of rows.
- */
-void call_cells_configure(const struct run *run, struct call_settings *settings, uint32_t entries);
-void call_cells_leave_out(const struct run *run);
-
-/*
- * Begins the next turn, unless the report is the last one or a peek. Returns the turn to read; the
- * caller waits until no program uses it any more.
- */
-uint64_t call_cells_end_turn(const struct run *run);
-
-/* Calls visit for each cell of that turn; keys come again, CPU by CPU. 0 or -errno, printed. */
-int call_cells_read(const struct run *run, uint64_t turn,
-		    void (*visit)(const void *key, const void *times, void *arg), void *arg);
-
 struct call_layout {
 	bool by_process, by_call;
 	bool by_error;	 /* tables by error follow; calls to be begun again are apart */
