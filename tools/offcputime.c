@@ -7,7 +7,7 @@
 #include "abi/waits.h"
 #include "base/clock.h"
 #include "base/msg.h"
-#include "modules/exposition.h"
+#include "modules/numbers.h"
 #include "modules/kernel_tables.h"
 #include "modules/target.h"
 #include "modules/taskstate.h"
@@ -147,7 +147,7 @@ static const struct tool offcputime = {
 		     { &stacks_module, &stacks },
 		     { &stacks_top_module },
 		     { &unwind_module, NULL, stacks_want_user },
-		     { &exposition_module } },
+		     { &numbers_module } },
 	.skeleton = &waits_skeleton,
 	.check = check,
 	.configure = configure,

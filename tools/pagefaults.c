@@ -9,7 +9,7 @@
 #include "abi/pagefaults.h"
 #include "base/array.h"
 #include "base/msg.h"
-#include "modules/exposition.h"
+#include "modules/numbers.h"
 #include "modules/histograms.h"
 #include "modules/target.h"
 #include "modules/taskstate.h"
@@ -166,7 +166,7 @@ static const struct tool pagefaults = {
 		     { &histograms_module, &histograms, wants_latency },
 		     { &taskstate_module, NULL, wants_latency },
 		     { &faulttable_module, &table, wants_table },
-		     { &exposition_module } },
+		     { &numbers_module } },
 	.skeleton = &skeleton,
 	.check = check,
 	.configure = configure,

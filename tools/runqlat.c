@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/msg.h"
-#include "modules/exposition.h"
+#include "modules/numbers.h"
 #include "modules/histograms.h"
 #include "modules/target.h"
 #include "modules/taskstate.h"
@@ -85,10 +85,10 @@ static bool by_cause(const struct run *run)
 	return options->by_cause;
 }
 
-static void conclude(struct run *run, const struct hist_list *list)
+static void conclude(struct run *run, struct table_output *to, const struct hist_list *list)
 {
 	if (by_cause(run))
-		throttled_conclude(run, list);
+		throttled_conclude(run, to, list);
 }
 
 static const struct histograms_spec histograms = {
@@ -167,7 +167,7 @@ static const struct tool runqlat = {
 		     { &histograms_module, &histograms },
 		     { &slowwaits_module, NULL, wants_lines },
 		     { &throttled_module, NULL, by_cause },
-		     { &exposition_module } },
+		     { &numbers_module } },
 	.skeleton = &skeleton,
 	.check = check,
 	.configure = configure,

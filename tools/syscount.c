@@ -6,10 +6,11 @@
 #include <stdlib.h>
 
 #include "base/msg.h"
-#include "modules/exposition.h"
+#include "modules/numbers.h"
 #include "modules/target.h"
 #include "modules/taskstate.h"
 #include "modules/topview.h"
+#include "output/table.h"
 #include "run/tool.h"
 #include "syscount/calls.h"
 #include "syscount/syscalls.h"
@@ -74,12 +75,14 @@ static const struct opt opts[] = {
 	{},
 };
 
-/* Consumers of JSON sort and cut it themselves: all rows are printed unless -T is given. */
+/* Programs sort and cut rows themselves: all are written unless -T is given. */
 static uint32_t requested_rows(const struct run *run)
 {
 	const struct options *options = run->options;
 
-	return run->is_json && !run_given(run, "rows") ? UINT32_MAX : options->rows;
+	if (run->table_format == &text_table || run_given(run, "rows"))
+		return options->rows;
+	return UINT32_MAX;
 }
 
 static struct call_request request(const struct run *run)
@@ -109,6 +112,7 @@ static int check(struct run *run)
 	static const char *const about_text[] = { "in-flight", "rows", "top", "milliseconds",
 						  NULL };
 	static const char *const about_times[] = { "milliseconds", NULL };
+	static const char *const other_rows[] = { "in-flight", NULL };
 	const struct options *options = run->options;
 	bool has_times = request(run).layout.timed || options->in_flight;
 
@@ -116,7 +120,8 @@ static int check(struct run *run)
 		syscall_print_list(stdout);
 		exit(fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS);
 	}
-	if (run_refuse_in_metrics(run, about_text))
+	if (run_refuse_in_metrics(run, about_text) ||
+	    (run->table_format == &csv_table && run_refuse(run, other_rows, "on --format csv")))
 		return -EINVAL;
 	if (!has_times && run_refuse(run, about_times, "without -L, --histogram or --in-flight"))
 		return -EINVAL;
@@ -145,7 +150,7 @@ static const struct tool syscount = {
 		     { &calls_module, &calls },
 		     { &taskstate_module, NULL, calls_are_tracked },
 		     { &topview_module },
-		     { &exposition_module } },
+		     { &numbers_module } },
 	.skeleton = &skeleton,
 	.check = check,
 	.report = calls_report,

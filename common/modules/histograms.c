@@ -13,15 +13,15 @@
 #include <bpf/libbpf.h>
 
 #include "abi/filter.h"
+#include "base/array.h"
 #include "base/clock.h"
-#include "base/escape.h"
 #include "base/idmap.h"
 #include "base/mem.h"
 #include "base/msg.h"
 #include "base/order.h"
 #include "base/strpool.h"
 #include "modules/cgroup_filter.h"
-#include "modules/exposition.h"
+#include "modules/numbers.h"
 #include "modules/histograms.h"
 #include "process/procstate.h"
 #include "run/bpfmap.h"
@@ -101,8 +101,7 @@ static int check_histograms(struct run *run)
 	static const char *const about_text[] = { "timestamp", NULL };
 	const struct histograms *hists = histograms_of(run);
 
-	if (run_refuse_in_metrics(run, about_text) ||
-	    (run->is_json && run_refuse(run, about_text, "on --format json")))
+	if (run_refuse_but_in_text(run, about_text))
 		return -EINVAL;
 	if (run->is_metrics && (hists->in_ns || hists->in_ms))
 		return msg_error(
@@ -162,126 +161,116 @@ void histograms_print_time(const struct run *run)
 		fprintf(run->out, "%s\n", clock_time_of_day(text));
 }
 
-/* The strings that name a key, depending on the grouping; the rest is NULL. */
-struct key_texts {
-	const char *name, *comm, *path, *container_id, *unit;
+/* ---- a histogram, as a row ---- */
+
+enum { BY, ID, NAME, TITLE, SERIES, COMM, PATH, CONTAINER, UNIT, HIST };
+
+/* Text and metrics have one name for a key, programs all that are known. */
+static const struct table_column columns[] = {
+	[BY] = { "by" },
+	[ID] = { "id", .kind = CELL_UINT },
+	[NAME] = { "name" },
+	[TITLE] = {}, /* named by the key, as SERIES */
+	[SERIES] = {},
+	[COMM] = { "comm", "", CELL_COMM, .label = "comm" },
+	[PATH] = { "path", "" },
+	[CONTAINER] = { "container_id", .label = "container_id" },
+	[UNIT] = { "unit_name" },
+	[HIST] = { .kind = CELL_HIST },
 };
 
-static void fill_cgroup(struct key_texts *texts, const struct cgroup *cgroup)
+/* A report's rows, of one grouping. */
+struct hist_rows {
+	struct table_output *to;
+	struct table table;
+	struct table_column columns[ARRAY_SIZE(columns)];
+	struct metric metric;
+};
+
+static uint32_t shown_columns(const struct hist_grouping *grouping)
 {
-	if (!cgroup)
-		return;
-	texts->path = cgroup->path;
-	texts->container_id = cgroup_text(cgroup->container.id);
-	texts->unit = cgroup_text(cgroup->container.unit);
+	uint32_t shown = TABLE_COLUMN(BY) | TABLE_COLUMN(TITLE) | TABLE_COLUMN(HIST);
+
+	if (!grouping)
+		return TABLE_COLUMN(HIST);
+	if (grouping->by_container)
+		return shown | TABLE_COLUMN(CONTAINER);
+	shown |= TABLE_COLUMN(SERIES) | TABLE_COLUMN(grouping->names ? NAME : ID);
+	if (grouping->with_comm)
+		shown |= TABLE_COLUMN(COMM);
+	if (grouping->with_cgroup)
+		shown |= TABLE_COLUMN(PATH) | TABLE_COLUMN(CONTAINER) | TABLE_COLUMN(UNIT);
+	return shown;
+}
+
+static void begin_rows(struct run *run, struct hist_rows *rows)
+{
+	const struct histograms_spec *spec = run_spec(run, &histograms_module);
+	const struct hist_grouping *grouping = grouping_of(run);
+
+	*rows = (struct hist_rows){
+		.to = numbers_begin(run),
+		.table = { "histogram", rows->columns, ARRAY_SIZE(columns) },
+		.metric = { spec->metric.name, spec->metric.help, METRIC_HISTOGRAM },
+	};
+	rows->table.shown = shown_columns(grouping);
+	rows->table.unit = histograms_unit(run);
+	memcpy(rows->columns, columns, sizeof(columns));
+	rows->columns[HIST].metric = &rows->metric;
+	if (grouping)
+		rows->columns[TITLE].title = rows->columns[SERIES].label = grouping->key;
+	if (rows->to->format == &text_table) {
+		fputc('\n', run->out);
+		histograms_print_time(run);
+	}
+	table_head(rows->to, &rows->table);
+}
+
+static void write_all(const struct hist_rows *rows, const struct hist *hist)
+{
+	const struct cell cells[ARRAY_SIZE(columns)] = { [HIST] = { .hist = hist } };
+
+	table_row(rows->to, &rows->table, cells);
 }
 
 /* comm: NULL if the grouping has none. */
-static struct key_texts texts_of(const struct run *run, uint64_t id, const char *comm)
+static void write_keyed(const struct run *run, const struct hist_rows *rows,
+			const struct keyed_hist *item, const char *comm)
 {
 	const struct hist_grouping *grouping = grouping_of(run);
-	struct key_texts texts = {
-		.name = grouping->names ? grouping->names[id] : NULL,
-		.comm = grouping->with_comm ? comm : NULL,
-	};
+	const char *name = grouping->names ? grouping->names[item->id] : NULL;
+	const char *path = "", *container = "", *unit = "";
+	const struct cgroup *cgroup = NULL;
+	char number[24], title[24];
 
-	if (grouping->by_container)
-		texts.container_id = cgroup_text((const char *)(uintptr_t)id);
-	else if (grouping->with_cgroup)
-		fill_cgroup(&texts, cgroups_find(histograms_of(run)->cgroups, id));
-	return texts;
-}
-
-static void print_json_key(struct json *json, const struct run *run, uint64_t id, const char *comm)
-{
-	const struct hist_grouping *grouping = grouping_of(run);
-	struct key_texts texts = texts_of(run, id, comm);
-
-	json_text(json, "by", grouping->key);
-	if (!grouping->names && !grouping->by_container)
-		json_uint(json, "id", id);
-	json_text(json, "name", texts.name);
-	json_text(json, "comm", texts.comm);
-	json_text(json, "path", texts.path);
-	json_text(json, "container_id", texts.container_id);
-	json_text(json, "unit_name", texts.unit);
-}
-
-/* item NULL: the histogram of everything. comm: NULL if the grouping has none. */
-static void print_json(const struct run *run, const struct keyed_hist *item, const char *comm,
-		       const struct hist *hist)
-{
-	struct json json = json_begin_line(run->out, "histogram");
-
-	if (item)
-		print_json_key(&json, run, item->id, comm);
-	hist_print_json(&json, hist, histograms_unit(run));
-	json_end_line(&json);
-}
-
-/* ---- metrics ---- */
-
-/* item NULL: of everything. */
-static void add_metric(const struct run *run, const struct keyed_hist *item, const char *comm,
-		       const struct hist *hist)
-{
-	const struct histograms_spec *spec = run_spec(run, &histograms_module);
-	const struct metric metric = { spec->metric.name, spec->metric.help, METRIC_HISTOGRAM };
-	const struct hist_grouping *grouping = grouping_of(run);
-	struct metric_labels labels = {};
-	char number[32];
-
-	if (item) {
-		struct key_texts texts = texts_of(run, item->id, comm);
-		const char *second = grouping->with_comm ? texts.comm : texts.container_id;
-		const char *container_id = texts.container_id ? texts.container_id : "";
-
-		snprintf(number, sizeof(number), "%llu", (unsigned long long)item->id);
-		labels.names[0] = grouping->by_container ? "container_id" : grouping->key;
-		labels.names[1] = grouping->with_comm ? "comm" : "container_id";
-		labels.values[0] = texts.name		    ? texts.name
-				   : texts.path		    ? texts.path
-				   : grouping->by_container ? container_id
-							    : number;
-		labels.values[1] = second ? second : "";
-		labels.n = grouping->with_comm || grouping->with_cgroup ? 2 : 1;
+	if (grouping->with_cgroup)
+		cgroup = cgroups_find(histograms_of(run)->cgroups, item->id);
+	if (cgroup) {
+		path = cgroup->path;
+		container = cgroup->container.id;
+		unit = cgroup->container.unit;
 	}
-	metrics_add_hist(exposition_metrics(run), &metric, &labels, hist);
-}
-
-/* ---- a histogram, in the run's format ---- */
-
-static void print_title(FILE *f, const struct run *run, uint64_t id, const char *comm)
-{
-	const struct hist_grouping *grouping = grouping_of(run);
-	struct key_texts texts = texts_of(run, id, comm);
-
-	fprintf(f, "%s = ", grouping->key);
-	if (texts.name)
-		fputs(texts.name, f);
-	else if (grouping->by_container)
-		escape_print(f, texts.container_id ? texts.container_id : "none", "");
-	else
-		fprintf(f, "%llu ", (unsigned long long)id);
-	escape_print(f, texts.comm ? escape_no_name(texts.comm) : texts.path ? texts.path : "", "");
-	fputc('\n', f);
-}
-
-/* item NULL: the histogram of everything. comm: NULL if the grouping has none. */
-static void show(const struct run *run, const struct keyed_hist *item, const char *comm,
-		 const struct hist *hist)
-{
-	if (run->is_metrics) {
-		add_metric(run, item, comm, hist);
-	} else if (run->is_json) {
-		print_json(run, item, comm, hist);
-	} else {
-		if (item) {
-			fputc('\n', run->out);
-			print_title(run->out, run, item->id, comm);
-		}
-		hist_print(run->out, hist, histograms_unit(run));
+	if (grouping->by_container) {
+		container = (const char *)(uintptr_t)item->id;
+		name = container && *container ? container : "none";
 	}
+	snprintf(number, sizeof(number), "%llu", (unsigned long long)item->id);
+	snprintf(title, sizeof(title), "%llu ", (unsigned long long)item->id);
+	table_row(rows->to, &rows->table,
+		  (const struct cell[]){
+			  [BY] = { .text = grouping->key },
+			  [ID] = { .n = item->id },
+			  [NAME] = { .text = name },
+			  [TITLE] = { .text = name ?: title },
+			  [SERIES] = { .text = name
+						       ?: *path ? path
+								: number },
+			  [COMM] = { .text = comm },
+			  [PATH] = { .text = path },
+			  [CONTAINER] = { .text = container },
+			  [UNIT] = { .text = unit },
+			  [HIST] = { .hist = item->hist },
+		  });
 }
 
 /* ---- one histogram of everything ---- */
@@ -301,7 +290,7 @@ static int read_all(const struct run *run, struct hist *all)
 	return err ? msg_errno(err, "histogram: read failed") : 0;
 }
 
-static int report_all(struct run *run)
+static int report_all(struct run *run, const struct hist_rows *rows)
 {
 	struct histograms *hists = histograms_of(run);
 	struct hist *now = hist_new(), *shown = hist_new();
@@ -311,7 +300,7 @@ static int report_all(struct run *run)
 	if (hists->before)
 		hist_subtract(shown, hists->before);
 	if (!err)
-		show(run, NULL, NULL, shown);
+		write_all(rows, shown);
 	if (!err && !run->is_peek) {
 		run->recorded += hist_count(shown);
 		hist_free(hists->before);
@@ -383,7 +372,8 @@ static int by_total(const void *a, const void *b)
 	return order ? order : order_u64(x->id, y->id);
 }
 
-static void print_keyed(const struct run *run, const struct keyed_hist *item)
+static void write_named(const struct run *run, const struct hist_rows *rows,
+			const struct keyed_hist *item)
 {
 	char comm[TASK_COMM_LEN + 1] = {};
 
@@ -391,10 +381,10 @@ static void print_keyed(const struct run *run, const struct keyed_hist *item)
 		memcpy(comm, PROCESS_OTHERS, sizeof(PROCESS_OTHERS));
 	else
 		bpf_map_lookup_elem(bpf_map__fd(map_find(run, "hist_labels")), &item->id, comm);
-	show(run, item, comm, item->hist);
+	write_keyed(run, rows, item, comm);
 }
 
-static int report_by_key(struct run *run)
+static int report_by_key(struct run *run, const struct hist_rows *rows)
 {
 	const struct histograms_spec *spec = run_spec(run, &histograms_module);
 	struct hist_list list = { .run = run };
@@ -406,12 +396,12 @@ static int report_by_key(struct run *run)
 	if (list.count)
 		qsort(list.items, list.count, sizeof(*list.items), by_total);
 	for (size_t i = 0; !err && i < list.count; i++) {
-		print_keyed(run, list.items[i]);
+		write_named(run, rows, list.items[i]);
 		if (!run->is_peek)
 			run->recorded += hist_count(list.items[i]->hist);
 	}
 	if (!err && spec->conclude)
-		spec->conclude(run, &list);
+		spec->conclude(run, rows->to, &list);
 	idmap_free(&list.by_id, free_keyed);
 	free(list.items);
 	strpool_free(list.containers);
@@ -420,17 +410,13 @@ static int report_by_key(struct run *run)
 
 int histograms_report(struct run *run)
 {
+	struct hist_rows rows;
 	int err;
 
-	if (run->is_json) {
-		run_facts_print(run);
-	} else if (!run->is_metrics) {
-		fputc('\n', run->out);
-		histograms_print_time(run);
-	}
-	err = grouping_of(run) ? report_by_key(run) : report_all(run);
-	if (!err && run->is_metrics)
-		exposition_write(run);
+	begin_rows(run, &rows);
+	err = grouping_of(run) ? report_by_key(run, &rows) : report_all(run, &rows);
+	if (!err)
+		numbers_end(run);
 	return err;
 }
 

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "output/histogram.h"
+#include "output/table.h"
 #include "run/run.h"
 
 extern const struct module histograms_module;
@@ -34,8 +34,8 @@ struct histograms_spec {
 	/* Returns the grouping, once options are checked; NULL: one histogram of everything. */
 	const struct hist_grouping *(*grouping)(const struct run *run);
 
-	/* Adds conclusions from the histograms by key to a report, in its format; may be NULL. */
-	void (*conclude)(struct run *run, const struct hist_list *list);
+	/* Adds conclusions from the histograms by key to a report; may be NULL. */
+	void (*conclude)(struct run *run, struct table_output *to, const struct hist_list *list);
 };
 
 /* For conclude(): returns a key's histogram, NULL if it is empty, and the unit of histograms. */

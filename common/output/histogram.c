@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/mem.h"
 #include "output/histogram.h"
 
@@ -339,17 +340,43 @@ static void print_value(FILE *f, const struct hist_unit *unit, const char *name,
 	fprintf(f, "  %s %.*f", name, unit->fraction_bits ? decimals : 0, v);
 }
 
+/* Statistics that are printed, and the percentile that each is; 0: the average. */
+static const struct statistic {
+	const char *text, *key;
+	double percent;
+} statistics[] = {
+	{ "avg", "average", 0 }, { "p50", "p50", 50 },	     { "p90", "p90", 90 },
+	{ "p99", "p99", 99 },	 { "p99.9", "p99_9", 99.9 }, { "max", "max", 100 },
+};
+
+static double statistic_of(const struct hist *h, const struct hist_unit *unit, size_t i)
+{
+	double percent = statistics[i].percent;
+
+	return percent ? hist_percentile(h, unit, percent) : hist_average(h, unit);
+}
+
 void hist_print(FILE *f, const struct hist *h, const struct hist_unit *unit)
 {
 	print_table(f, h, unit);
 	fprintf(f, "count %" PRIu64, hist_count(h));
-	print_value(f, unit, "avg", hist_average(h, unit));
-	print_value(f, unit, "p50", hist_percentile(h, unit, 50));
-	print_value(f, unit, "p90", hist_percentile(h, unit, 90));
-	print_value(f, unit, "p99", hist_percentile(h, unit, 99));
-	print_value(f, unit, "p99.9", hist_percentile(h, unit, 99.9));
-	print_value(f, unit, "max", hist_max(h, unit));
+	for (size_t i = 0; i < ARRAY_SIZE(statistics); i++)
+		print_value(f, unit, statistics[i].text, statistic_of(h, unit, i));
 	fputc('\n', f);
+}
+
+void hist_print_csv_head(FILE *f)
+{
+	fputs(",unit,count", f);
+	for (size_t i = 0; i < ARRAY_SIZE(statistics); i++)
+		fprintf(f, ",%s", statistics[i].key);
+}
+
+void hist_print_csv(FILE *f, const struct hist *h, const struct hist_unit *unit)
+{
+	fprintf(f, ",%s,%" PRIu64, unit->name, hist_count(h));
+	for (size_t i = 0; i < ARRAY_SIZE(statistics); i++)
+		fprintf(f, ",%.15g", statistic_of(h, unit, i));
 }
 
 struct json_buckets {
@@ -374,12 +401,8 @@ void hist_print_json(struct json *json, const struct hist *h, const struct hist_
 
 	json_text(json, "unit", unit->name);
 	json_uint(json, "count", hist_count(h));
-	json_number(json, "average", hist_average(h, unit));
-	json_number(json, "p50", hist_percentile(h, unit, 50));
-	json_number(json, "p90", hist_percentile(h, unit, 90));
-	json_number(json, "p99", hist_percentile(h, unit, 99));
-	json_number(json, "p99_9", hist_percentile(h, unit, 99.9));
-	json_number(json, "max", hist_max(h, unit));
+	for (size_t i = 0; i < ARRAY_SIZE(statistics); i++)
+		json_number(json, statistics[i].key, statistic_of(h, unit, i));
 	json_open(json, "buckets", '[');
 	hist_visit(h, print_bucket, &buckets);
 	json_close(json, ']');

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Stacks for other programs: a line about the run, then one for each stack. */
+/* Stacks as rows of a table: JSON, below a line about the run, and CSV. */
+#include <string.h>
+
+#include "base/array.h"
 #include "base/version.h"
-#include "output/json.h"
+#include "output/table.h"
 #include "output/writer.h"
 
 void writer_print_facts(FILE *f, const struct writer_facts *facts, const char *unit)
@@ -34,7 +37,7 @@ static const char *kind_name(enum frame_kind kind)
 	return names[kind];
 }
 
-static void print_frame(struct json *json, const struct frame *frame)
+static void print_json_frame(struct json *json, const struct frame *frame)
 {
 	json_open(json, NULL, '{');
 	json_text(json, "name", frame->name);
@@ -55,53 +58,123 @@ static void print_frame(struct json *json, const struct frame *frame)
 	json_close(json, '}');
 }
 
-static void print_columns(struct json *json, const struct profile *p, const struct sample *s)
+static void print_json_frames(struct json *json, const void *data)
 {
-	const struct column *column;
+	const struct sample *s = data;
 
-	for (size_t i = 0; (column = profile_column(p, i)); i++)
-		if (s->columns[i] != COLUMN_ABSENT &&
-		    (s->columns[i] || column->merge != COLUMN_SUM))
-			json_uint(json, column->name, s->columns[i]);
+	json_open(json, "frames", '[');
+	for (size_t i = 0; i < s->n_frames; i++)
+		print_json_frame(json, sample_frame(s, i));
+	json_close(json, ']');
 }
 
-static void print_stack(FILE *f, const struct profile *p, const struct sample *s)
+/* Prints names, root first, as in folded stacks; a field of CSV may have no quotes. */
+static void print_frames(FILE *f, const void *data)
+{
+	static const struct writer_style plain;
+	const struct sample *s = data;
+
+	for (size_t i = 0; i < s->n_frames; i++) {
+		fputs(i ? ";" : "", f);
+		writer_print_frame(f, sample_frame(s, i), &plain, ";\"");
+	}
+}
+
+/* Columns of the profile follow the value; those that it lacks have no name. */
+static const struct table_column columns[] = {
+	{ "value", .kind = CELL_UINT },
+	{ .kind = CELL_UINT },
+	{ .kind = CELL_UINT },
+	{ .kind = CELL_UINT },
+	{ "comm", .kind = CELL_COMM },
+	{ "pid", .kind = CELL_UINT },
+	{ "tid", .kind = CELL_UINT },
+	{ "cpu", .kind = CELL_UINT },
+	{ "state" },
+	{ "remark" },
+	{ "cgroup" },
+	{ "container_id" },
+	{ "unit_name" },
+	{ "frames", .kind = CELL_NESTED, .print = print_frames, .print_json = print_json_frames },
+};
+
+_Static_assert(PROFILE_COLUMNS == 3, "as many columns without a name");
+
+static struct cell part_of(const struct profile *p, const struct sample *s, size_t i)
+{
+	const struct column *column = profile_column(p, i);
+	bool is_zero = column && column->merge == COLUMN_SUM && !s->columns[i];
+
+	return (struct cell){ .is_unknown = is_zero || s->columns[i] == COLUMN_ABSENT,
+			      .n = s->columns[i] };
+}
+
+static void write_stack(struct table_output *to, const struct table *table, const struct profile *p,
+			const struct sample *s)
 {
 	const char state[] = { s->state, '\0' };
-	struct json json = json_begin_line(f, "stack");
+	const struct cell cells[ARRAY_SIZE(columns)] = {
+		{ .n = s->value },
+		part_of(p, s, 0),
+		part_of(p, s, 1),
+		part_of(p, s, 2),
+		{ .text = s->comm },
+		{ .n = s->pid },
+		{ .is_unknown = !s->tid, .n = s->tid },
+		{ .is_unknown = s->cpu < 0, .n = (uint64_t)s->cpu },
+		{ .text = state },
+		{ .text = s->remark },
+		{ .text = s->group.cgroup },
+		{ .text = s->group.container_id },
+		{ .text = s->group.unit },
+		{ .data = s },
+	};
 
-	json_uint(&json, "value", s->value);
-	print_columns(&json, p, s);
-	json_text(&json, "comm", s->comm);
-	json_uint(&json, "pid", s->pid);
-	if (s->tid)
-		json_uint(&json, "tid", s->tid);
-	if (s->cpu >= 0)
-		json_uint(&json, "cpu", (uint64_t)s->cpu);
-	json_text(&json, "state", s->state ? state : NULL);
-	json_text(&json, "remark", s->remark);
-	json_text(&json, "cgroup", s->group.cgroup);
-	json_text(&json, "container_id", s->group.container_id);
-	json_text(&json, "unit_name", s->group.unit);
-	json_open(&json, "frames", '[');
-	for (size_t i = 0; i < s->n_frames; i++)
-		print_frame(&json, sample_frame(s, i));
-	json_close(&json, ']');
-	json_end_line(&json);
+	table_row(to, table, cells);
 }
 
-static void write_json(FILE *f, struct profile *p, const struct writer_style *style)
+static void write_stacks(struct table_output *to, struct profile *p,
+			 const struct writer_style *style)
 {
-	if (style->facts)
-		writer_print_facts(f, style->facts, profile_unit(p));
+	struct table_column named[ARRAY_SIZE(columns)];
+	const struct table table = { "stack", named, ARRAY_SIZE(columns), ~0U };
+
+	memcpy(named, columns, sizeof(columns));
+	for (size_t i = 0; profile_column(p, i); i++)
+		named[1 + i].name = profile_column(p, i)->name;
+	table_head(to, &table);
 	profile_sort(p);
 	for (size_t i = 0; i < profile_count(p); i++) {
 		writer_pause(style, i);
 		if (profile_sample(p, i)->value)
-			print_stack(f, p, profile_sample(p, i));
+			write_stack(to, &table, p, profile_sample(p, i));
 	}
+}
+
+static void write_json(FILE *f, struct profile *p, const struct writer_style *style)
+{
+	struct table_output to = { .f = f, .format = &json_table };
+
+	if (style->facts)
+		writer_print_facts(f, style->facts, profile_unit(p));
+	write_stacks(&to, p, style);
+}
+
+static void write_csv(FILE *f, struct profile *p, const struct writer_style *style)
+{
+	struct table_output to = { .f = f, .format = &csv_table, .has_head = style->has_head };
+
+	if (style->facts) {
+		to.duration_ns = style->facts->duration_ns;
+		to.start_unix_ns = style->facts->end_unix_ns - to.duration_ns;
+	}
+	write_stacks(&to, p, style);
 }
 
 const struct writer json_writer = {
 	.name = "json", .extension = "json", .is_exact = true, .write = write_json
+};
+
+const struct writer csv_writer = {
+	.name = "csv", .extension = "csv", .is_exact = true, .write = write_csv
 };

@@ -3,6 +3,7 @@
  * Metrics since the start of a run; see metrics.h. All histograms have the same edges, from a
  * quarter of a microsecond to 17 s, since servers aggregate buckets by their edge.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #include "base/hashtable.h"
 #include "base/mem.h"
 #include "output/metrics.h"
+#include "output/table.h"
 
 #define FIRST_EDGE_LOG2 4  /* in fixed point, 1/64 us */
 #define N_EDGES		53 /* two per octave; the last is 2^4 << 26, 2^24 us */
@@ -20,14 +22,11 @@
 /* Fixed point of hist_usecs, in seconds. */
 #define FIXED_PER_S (64 * 1e6)
 
-static const char *const other_values[METRICS_MAX_LABELS] = { "other", "other", "other",
-							      "other", "other", "other" };
-
 struct series {
-	struct hashlink link; /* series of the family, by their label values */
+	struct hashlink link; /* series of the family, by their labels */
 	struct series *next;  /* in the order in which they came */
-	char *values[METRICS_MAX_LABELS];
-	bool has_grown; /* since the last report */
+	char *labels;	      /* as written: "call=\"read\",comm=\"cat\"" */
+	bool has_grown;	      /* since the last report */
 	uint64_t grown_ns;
 	uint64_t total;	   /* total of a histogram's values, in fixed point */
 	uint64_t *buckets; /* buckets of a histogram, not cumulative; the last has no edge */
@@ -37,11 +36,8 @@ struct series {
 struct family {
 	struct metric metric;
 	struct family *next;
-	struct hashtable by_values;
+	struct hashtable by_labels;
 	struct series *first, **last;
-	struct series *other; /* the "other" series, outside of the table; NULL: not needed yet */
-	const char *labels[METRICS_MAX_LABELS];
-	size_t n_labels;
 };
 
 struct metrics {
@@ -59,10 +55,7 @@ struct metrics *metrics_new(void)
 
 static void free_series(struct series *series)
 {
-	if (!series)
-		return;
-	for (size_t i = 0; i < METRICS_MAX_LABELS; i++)
-		free(series->values[i]);
+	free(series->labels);
 	free(series->buckets);
 	free(series);
 }
@@ -75,8 +68,7 @@ static void free_family(struct family *family)
 		next = series->next;
 		free_series(series);
 	}
-	free_series(family->other);
-	hashtable_free(&family->by_values, NULL, NULL);
+	hashtable_free(&family->by_labels, NULL, NULL);
 	free(family);
 }
 
@@ -118,8 +110,7 @@ static void add_slot(const struct hist_slot *slot, void *arg)
 
 /* ---- finding series ---- */
 
-static struct family *find_family(struct metrics *metrics, const struct metric *metric,
-				  const struct metric_labels *labels)
+static struct family *find_family(struct metrics *metrics, const struct metric *metric)
 {
 	struct family *family = metrics->first;
 
@@ -130,118 +121,96 @@ static struct family *find_family(struct metrics *metrics, const struct metric *
 	family = mem_zalloc(1, sizeof(*family));
 	family->metric = *metric;
 	family->last = &family->first;
-	family->n_labels = labels->n;
-	memcpy(family->labels, labels->names, sizeof(family->labels));
 	*metrics->last = family;
 	metrics->last = &family->next;
 	return family;
 }
 
-static uint64_t hash_values(const struct family *family, const char *const *values)
+/*
+ * Prints a label. Only the backslash, the quote and the line feed are special in values; no escaped
+ * value has a line feed.
+ */
+static void print_label(FILE *f, const char *name, const char *value)
 {
-	uint64_t hash = family->n_labels;
+	char *text = mem_escape(value);
 
-	for (size_t i = 0; i < family->n_labels; i++)
-		hash = hash_add(hash, hash_text(values[i]));
-	return hash;
+	fprintf(f, "%s=\"", name);
+	for (const char *c = text; *c; c++) {
+		if (strchr("\\\"", *c))
+			fputc('\\', f);
+		fputc(*c, f);
+	}
+	fputc('"', f);
+	free(text);
 }
 
-static bool are_equal(const struct family *family, const char *const *a, const char *const *b)
+/* Returns the labels as they are written, to be freed. other: with that value. */
+static char *labels_text(const struct metric_labels *labels, const char *other)
 {
-	for (size_t i = 0; i < family->n_labels; i++)
-		if (strcmp(a[i], b[i]))
-			return false;
-	return true;
+	char *text;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	for (size_t i = 0; labels && i < labels->n; i++) {
+		fputs(i ? "," : "", f);
+		print_label(f, labels->names[i], other ?: labels->values[i]);
+	}
+	fclose(f);
+	return text;
 }
 
-static struct series *find_series(const struct family *family, const char *const *values,
-				  uint64_t hash)
+static struct series *find_series(const struct family *family, const char *labels)
 {
-	struct hashlink *link = hashtable_first(&family->by_values, hash);
+	struct hashlink *link = hashtable_first(&family->by_labels, hash_text(labels));
 
 	for (; link; link = hashtable_next(link)) {
 		struct series *series = container_of(link, struct series, link);
 
-		if (are_equal(family, (const char *const *)series->values, values))
+		if (!strcmp(series->labels, labels))
 			return series;
 	}
 	return NULL;
 }
 
-static struct series *new_series(const struct family *family, const char *const *values)
+static bool is_full(const struct family *family)
+{
+	return !family->metric.has_few && family->by_labels.count >= METRICS_MAX_SERIES;
+}
+
+static struct series *add_series(struct family *family, const char *labels)
 {
 	struct series *series = mem_zalloc(1, sizeof(*series));
 
-	for (size_t i = 0; i < family->n_labels; i++)
-		series->values[i] = mem_strdup(values[i]);
+	series->labels = mem_strdup(labels);
 	if (family->metric.kind == METRIC_HISTOGRAM)
 		series->buckets = mem_zalloc(N_EDGES + 1, sizeof(*series->buckets));
-	return series;
-}
-
-static bool is_full(const struct family *family)
-{
-	return !family->metric.has_few && family->by_values.count >= METRICS_MAX_SERIES;
-}
-
-static struct series *use_other(struct family *family)
-{
-	if (!family->other)
-		family->other = new_series(family, other_values);
-	return family->other;
-}
-
-static struct series *add_series(struct family *family, const char *const *values, uint64_t hash)
-{
-	struct series *series = new_series(family, values);
-
-	hashtable_add(&family->by_values, &series->link, hash);
+	hashtable_add(&family->by_labels, &series->link, hash_text(labels));
 	*family->last = series;
 	family->last = &series->next;
 	return series;
 }
 
-/* A thread may have this name, too. */
-static bool is_other(const struct family *family, const char *const *values)
-{
-	return family->n_labels && are_equal(family, values, other_values);
-}
-
-static struct series *use_texts(struct metrics *metrics, struct family *family,
-				const char *const *texts)
-{
-	uint64_t hash = hash_values(family, texts);
-	struct series *series = find_series(family, texts, hash);
-
-	if (is_other(family, texts))
-		return use_other(family);
-	if (!series && is_full(family)) {
-		metrics->overflows++;
-		return use_other(family);
-	}
-	if (!series)
-		series = add_series(family, texts, hash);
-	series->has_grown = true;
-	return series;
-}
-
 /*
- * A series is known by its texts, and other values may have the same: `\x01` as four characters
+ * A series is known by its text, and other values may have the same: `\x01` as four characters
  * stands for itself, and for that byte. Who reads them refuses all if two series are alike.
  */
 static struct series *use_series(struct metrics *metrics, const struct metric *metric,
 				 const struct metric_labels *labels)
 {
-	static const struct metric_labels none;
-	struct family *family = find_family(metrics, metric, labels ?: &none);
-	char *texts[METRICS_MAX_LABELS] = {};
-	struct series *series;
+	struct family *family = find_family(metrics, metric);
+	char *text = labels_text(labels, NULL);
+	struct series *series = find_series(family, text);
 
-	for (size_t i = 0; i < family->n_labels; i++)
-		texts[i] = mem_escape(labels->values[i]);
-	series = use_texts(metrics, family, (const char *const *)texts);
-	for (size_t i = 0; i < family->n_labels; i++)
-		free(texts[i]);
+	if (!series && is_full(family)) {
+		metrics->overflows++;
+		free(text);
+		text = labels_text(labels, "other");
+		series = find_series(family, text);
+	}
+	if (!series)
+		series = add_series(family, text);
+	series->has_grown = true;
+	free(text);
 	return series;
 }
 
@@ -277,35 +246,19 @@ uint64_t metrics_overflows(const struct metrics *metrics)
 /* ---- writing ---- */
 
 /*
- * Only the backslash, the quote and the line feed are special in values; no value has a line feed.
- */
-static void print_label(FILE *f, char before, const char *name, const char *text)
-{
-	fprintf(f, "%c%s=\"", before, name);
-	for (; *text; text++) {
-		if (strchr("\\\"", *text))
-			fputc('\\', f);
-		fputc(*text, f);
-	}
-	fputc('"', f);
-}
-
-/*
  * Prints a sample. edge: of a bucket; NULL: none. 15 digits: edges such as 0.001536 come out as
  * they are meant, and counts up to 10^15 exactly.
  */
 static void print_sample(FILE *f, const struct family *family, const struct series *series,
 			 const char *suffix, const char *edge, double value)
 {
-	char before = '{';
+	const char *labels = series->labels;
 
 	fprintf(f, "%s%s", family->metric.name, suffix);
-	for (size_t i = 0; i < family->n_labels; i++, before = ',')
-		print_label(f, before, family->labels[i], series->values[i]);
 	if (edge)
-		print_label(f, before, "le", edge);
-	if (edge || family->n_labels)
-		fputc('}', f);
+		fprintf(f, "{%s%sle=\"%s\"}", labels, *labels ? "," : "", edge);
+	else if (*labels)
+		fprintf(f, "{%s}", labels);
 	fprintf(f, " %.15g\n", value);
 }
 
@@ -345,7 +298,7 @@ static void release_idle(struct family *family, uint64_t now_ns)
 			continue;
 		}
 		*at = series->next;
-		hashtable_remove(&family->by_values, &series->link);
+		hashtable_remove(&family->by_labels, &series->link);
 		free_series(series);
 	}
 	family->last = at;
@@ -377,8 +330,66 @@ void metrics_write(FILE *f, struct metrics *metrics, uint64_t now_ns)
 			kinds[metric->kind]);
 		for (const struct series *series = family->first; series; series = series->next)
 			write_series(f, family, series);
-		if (family->other)
-			write_series(f, family, family->other);
 		end_report(family, now_ns);
 	}
 }
+
+/* ---- rows of tables: columns with a label name a series, others add to it ---- */
+
+#define LABEL_BYTES 24
+
+struct labels {
+	struct metric_labels list;
+	char numbers[METRICS_MAX_LABELS][LABEL_BYTES];
+};
+
+static void add_label(struct labels *labels, const char *name, const char *value)
+{
+	struct metric_labels *list = &labels->list;
+
+	list->names[list->n] = name;
+	list->values[list->n++] = value ?: "";
+}
+
+static void add_cell(struct labels *labels, const struct table_column *column,
+		     const struct cell *cell)
+{
+	char *number = labels->numbers[labels->list.n];
+
+	if (column->kind != CELL_UINT) {
+		add_label(labels, column->label, cell->text);
+		return;
+	}
+	snprintf(number, LABEL_BYTES, "%" PRIu64, cell->n);
+	add_label(labels, column->label, number);
+}
+
+/* Counts of 0 create no series, but for those that nothing names. */
+static void add_value(struct metrics *metrics, const struct table *table,
+		      const struct table_column *column, const struct cell *cells)
+{
+	const struct cell *cell = &cells[column - table->columns];
+	struct labels labels = {};
+	size_t n_own = column->severity ? 1 : 0;
+
+	if (column->severity)
+		add_label(&labels, "severity", column->severity);
+	for (size_t i = 0; i < table->n; i++)
+		if (table_shows(table, i) && table->columns[i].label)
+			add_cell(&labels, &table->columns[i], &cells[i]);
+	if (column->kind == CELL_HIST && cell->hist)
+		metrics_add_hist(metrics, column->metric, &labels.list, cell->hist);
+	else if (column->kind != CELL_HIST && (cell->n || labels.list.n == n_own))
+		metrics_add(metrics, column->metric, &labels.list, cell->n);
+}
+
+static void add_row(struct table_output *to, const struct table *table, const struct cell *cells)
+{
+	for (size_t i = 0; i < table->n; i++)
+		if (table_shows(table, i) && table->columns[i].metric)
+			add_value(to->metrics, table, &table->columns[i], cells);
+}
+
+const struct table_format metrics_table = {
+	.name = "prometheus", .extension = "prom", .has_totals = true, .row = add_row
+};

@@ -25,6 +25,7 @@ struct writer_style {
 	bool delimiter; /* -d: mark the border between kernel and user frames where both exist */
 	bool annotate;	/* -a: "_[k]" after kernel frames, "_[i]" inlined ones, "_[j]" a JIT's */
 	const struct writer_facts *facts; /* NULL: none */
+	bool has_head; /* the file has an earlier report, with titles of columns */
 
 	/* called now and then while stacks are written; may be NULL */
 	void (*meanwhile)(void *arg);
@@ -47,6 +48,7 @@ extern const struct writer folded_writer;
 extern const struct writer svg_writer;
 extern const struct writer pprof_writer;
 extern const struct writer json_writer;
+extern const struct writer csv_writer;
 
 /*
  * For the writers themselves. The border is the index of the first kernel frame that is called by a
@@ -64,7 +66,7 @@ void writer_pause(const struct writer_style *style, size_t i);
 /* JSON's line about the run. */
 void writer_print_facts(FILE *f, const struct writer_facts *facts, const char *unit);
 
-/* Returns the formats' names, for messages: "text, folded, svg, pprof or json". */
+/* Returns the formats' names, for messages: "text, folded, svg, pprof, json or csv". */
 const char *writer_names(void);
 
 /* Returns the writer of that --format name, or of that file's extension; NULL if there is none. */

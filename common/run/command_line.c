@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/msg.h"
 #include "base/parse.h"
+#include "output/table.h"
 #include "output/writer.h"
 #include "run/command_line.h"
 #include "run/series.h"
@@ -21,7 +22,7 @@ static const struct opt common_opts[] = {
 	{ 0, "duration", "TIME", OPT_DURATION(struct run, duration_ns, NS_PER_S),
 	  "stop after TIME" },
 	{ 0, "format", "FORMAT", OPT_STRING(struct run, format),
-	  "write text, json, prometheus, folded, svg or pprof" },
+	  "write text, json, csv, prometheus, folded, svg or pprof" },
 	{ 0, "output", "FILE", OPT_STRING(struct run, output_path),
 	  "write to FILE; may contain strftime conversions (UTC)" },
 	{ 0, "keep", "N", OPT_UINT(struct run, keep, 1, UINT32_MAX),
@@ -158,55 +159,46 @@ static char **split_command(int *argc, char **argv)
 	return NULL;
 }
 
-/* Returns true if that format is chosen, by --format or by the output's extension. */
-static bool has_format(const struct run *run, const char *format, const char *extension)
+static bool has_metrics(const struct run *run)
 {
-	const char *dot = run->output_path ? strrchr(run->output_path, '.') : NULL;
-
-	return run->format ? !strcmp(run->format, format) : dot && !strcmp(dot, extension);
+	for_each_module(use, run)
+		if (use->module->has_metrics)
+			return true;
+	return false;
 }
 
+/* Sets the format of numbers: by --format, else by the output's extension, else text. */
 static void note_format(struct run *run)
 {
-	bool has_metrics = false;
+	const struct table_format *format = NULL;
 
-	for_each_module(use, run)
-		has_metrics |= use->module->has_metrics;
-	run->is_json = has_format(run, "json", ".json");
-	run->is_metrics = has_metrics && has_format(run, "prometheus", ".prom");
+	if (run->format)
+		format = table_format_by_name(run->format);
+	else if (run->output_path)
+		format = table_format_by_extension(run->output_path);
+	if (!format || (format->has_totals && !has_metrics(run)))
+		format = &text_table;
+	run->table_format = format;
+	run->is_metrics = format->has_totals;
 }
 
-/*
- * Returns the writer that the output's extension implies, if other than text and without --format;
- * else NULL.
- */
-static const struct writer *promised_writer(const struct run *run)
-{
-	const struct writer *writer =
-		run->output_path && !run->format ? writer_by_extension(run->output_path) : NULL;
-
-	return writer == &text_writer ? NULL : writer;
-}
-
-/* Everything but stacks is text, JSON or metrics. The module of stacks checks its own formats. */
+/* Everything but stacks is a table. The module of stacks checks its own formats. */
 static int check_format(const struct run *run)
 {
-	bool has_metrics = false;
+	const struct writer *promised = NULL;
 
-	for_each_module(use, run) {
-		has_metrics |= use->module->has_metrics;
+	for_each_module(use, run)
 		if (use->module->has_formats && run_wants(run, use->module))
 			return 0;
-	}
-	if (run->is_json || run->is_metrics)
-		return 0;
-	if (run->format && strcmp(run->format, "text"))
-		return msg_error("--format: '%s' is not one of text, json%s", run->format,
-				 has_metrics ? ", prometheus" : "");
-	if (promised_writer(run))
-		return msg_error("--output %s: %s is not available, only text or json (use "
+	if (run->format && strcmp(run->format, run->table_format->name))
+		return msg_error("--format: '%s' is not one of text, json, csv%s", run->format,
+				 has_metrics(run) ? ", prometheus" : "");
+	if (!run->format && run->output_path && run->table_format == &text_table)
+		promised = writer_by_extension(run->output_path);
+	if (promised && promised != &text_writer)
+		return msg_error("--output %s: %s is not available, only text, json or csv (use "
 				 "--format text to write text under this name)",
-				 run->output_path, promised_writer(run)->name);
+				 run->output_path, promised->name);
 	return 0;
 }
 

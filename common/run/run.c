@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "output/table.h"
 #include "run/run.h"
 #include "run/series.h"
 
@@ -82,9 +83,19 @@ int run_refuse(const struct run *run, const char *const options[], const char *w
 	return opts_refuse(&run->opts, options, where);
 }
 
+int run_refuse_but_in_text(const struct run *run, const char *const options[])
+{
+	char where[32];
+
+	if (run->table_format == &text_table)
+		return 0;
+	snprintf(where, sizeof(where), "on --format %s", run->table_format->name);
+	return run_refuse(run, options, where);
+}
+
 int run_refuse_in_metrics(const struct run *run, const char *const options[])
 {
-	return run->is_metrics ? run_refuse(run, options, "on --format prometheus") : 0;
+	return run->is_metrics ? run_refuse_but_in_text(run, options) : 0;
 }
 
 bool run_begins_file(const struct run *run, unsigned int *n_begun)

@@ -28,6 +28,7 @@ struct btf;
 struct kernelbtf;
 struct loop;
 struct sample_period;
+struct table_format;
 struct topview;
 
 /* Losses that BPF doesn't count, and how those that it counts are printed: see loss.h. */
@@ -58,8 +59,9 @@ struct run {
 	uint64_t duration_ns;	 /* 0: no limit */
 	uint32_t count;		 /* of reports; 0: no limit */
 	bool quiet, verbose, want_help, want_version;
-	bool is_metrics; /* --format prometheus */
-	bool is_json;	 /* --format json, or the output's extension */
+	/* of numbers, by --format or the output's extension */
+	const struct table_format *table_format;
+	bool is_metrics; /* its totals are since the start: --format prometheus */
 	char **command;	 /* words after "--"; NULL: nothing */
 
 	void *module_states[RUN_MAX_MODULES]; /* see run_state() */
@@ -113,7 +115,7 @@ struct module {
 	const char *title;
 	const struct opt *opts; /* members of the struct */
 	struct defaults state;
-	bool has_formats; /* its check() handles run->format; else only text and json exist */
+	bool has_formats; /* its check() handles run->format; else those of numbers exist */
 	bool has_metrics; /* the tool's report() knows run->is_metrics */
 	int (*check)(struct run *run);	   /* options, before anything is opened; -EINVAL: usage */
 	int (*configure)(struct run *run); /* options to BPF settings, before load */
@@ -205,9 +207,10 @@ bool run_given(const struct run *run, const char *name);
 
 /*
  * Prints an error if one of these options was given: it "has no effect with --slower", or in
- * another context. The second function is for metrics, and does nothing without them.
+ * another context. The other functions are for numbers in formats but text, and for metrics.
  */
 int run_refuse(const struct run *run, const char *const options[], const char *where);
+int run_refuse_but_in_text(const struct run *run, const char *const options[]);
 int run_refuse_in_metrics(const struct run *run, const char *const options[]);
 
 /*

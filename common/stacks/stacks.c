@@ -74,69 +74,34 @@ static uint64_t *ownprogs_list(const struct run *run, size_t *n)
 
 /* ---- stack format ---- */
 
-/* Format of a report of stacks, from the command line and the kind of output. */
-
-static const struct writer *refuse_format(const struct run *run)
-{
-	msg_error("--format: '%s' is not one of %s", run->format, writer_names());
-	return NULL;
-}
-
-static const struct writer *refuse_name(const struct run *run)
-{
-	msg_error("--output %s: unknown extension (use .txt, .folded, .svg, .pb.gz or .json, or "
-		  "--format: %s)",
-		  run->output_path, writer_names());
-	return NULL;
-}
-
-/* -f sets the format; the output's name may imply another one. */
-static const struct writer *choose_folded(const struct run *run)
-{
-	const struct writer *promised =
-		run->output_path ? writer_by_extension(run->output_path) : NULL;
-
-	if (!promised || promised == &folded_writer || promised == &text_writer)
-		return &folded_writer;
-	msg_error("--output %s: -f writes folded stacks, not %s (drop -f)", run->output_path,
-		  promised->name);
-	return NULL;
-}
-
-static const struct writer *choose_by_format(const struct run *run)
-{
-	const struct writer *writer = writer_by_name(run->format);
-
-	if (!writer)
-		return refuse_format(run);
-	if (writer != &pprof_writer || run->output_path || !isatty(STDOUT_FILENO))
-		return writer;
-	msg_error("--format pprof: binary output is not written to a terminal (use --output "
-		  "FILE)");
-	return NULL;
-}
-
 /*
  * Returns the writer for -f, --format, the output's name or else the kind of standard output;
- * pprof's for metrics, which are as exact. NULL: unknown format, or two formats; printed.
- * prefers_text: also if standard output is not a terminal.
+ * pprof's for metrics, which are as exact. NULL: there is none, printed. prefers_text: also if
+ * standard output is not a terminal.
  */
 static const struct writer *stack_format_choose(const struct run *run, bool is_folded,
 						bool prefers_text)
 {
 	static const char *const filters[] = { "only", "without", NULL };
+	const char *format = is_folded ? folded_writer.name : run->format;
+	bool is_terminal = !run->output_path && isatty(STDOUT_FILENO);
 	const struct writer *writer;
 
 	if (run->is_metrics)
 		return run_refuse_in_metrics(run, filters) ? NULL : &pprof_writer;
-	if (is_folded)
-		return choose_folded(run);
-	if (run->format)
-		return choose_by_format(run);
-	if (!run->output_path)
-		return prefers_text || isatty(STDOUT_FILENO) ? &text_writer : &folded_writer;
-	writer = writer_by_extension(run->output_path);
-	return writer ? writer : refuse_name(run);
+	if (!format && !run->output_path)
+		return prefers_text || is_terminal ? &text_writer : &folded_writer;
+	writer = format ? writer_by_name(format) : writer_by_extension(run->output_path);
+	if (!writer && format)
+		msg_error("--format: '%s' is not one of %s", format, writer_names());
+	else if (!writer)
+		msg_error("--output %s: unknown extension (use .txt, .folded, .svg, .pb.gz, .json "
+			  "or .csv, or --format: %s)",
+			  run->output_path, writer_names());
+	if (writer != &pprof_writer || !is_terminal)
+		return writer;
+	msg_error("--format pprof: binary output is not written to a terminal (use --output FILE)");
+	return NULL;
 }
 
 /* ---- report memory ---- */
@@ -207,6 +172,7 @@ struct stacks {
 	struct stack_reasons reasons; /* of all reports */
 	struct left_out left_out;     /* likewise */
 	struct process_flaws *flaws;  /* likewise */
+	unsigned int n_begun;	      /* files */
 };
 
 static const struct stacks defaults = {
@@ -636,6 +602,7 @@ static void write_profile(const struct making *making)
 	facts.lost *= written_divisor(making);
 	facts.type = spec_of(making->run)->type;
 	style.facts = &facts;
+	style.has_head = !run_begins_file(making->run, &making->stacks->n_begun);
 	style.meanwhile = stack_rings_catch_up;
 	style.arg = &making->stacks->rings;
 	making->writer->write(making->run->out, making->profile.profile, &style);

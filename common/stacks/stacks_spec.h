@@ -72,7 +72,7 @@ struct stacks_spec {
 	bool (*hits_few)(const struct run *run);  /* most short processes have no stack; NULL: no */
 	bool (*by_thread)(const struct run *run); /* stacks of each thread apart; NULL: no */
 
-	/* For tools with exposition_module: the report, in the raw unit and without stacks. */
+	/* For tools with numbers_module: the report, in the raw unit and without stacks. */
 	void (*add_metrics)(struct run *run, const struct profile *profile);
 };
 

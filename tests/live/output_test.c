@@ -67,7 +67,7 @@ static void run_continuously(const char *const words[6])
 	proc_kill(target);
 }
 
-static const char *const formats[] = { "text", "folded", "svg", "pprof", "json" };
+static const char *const formats[] = { "text", "folded", "svg", "pprof", "json", "csv" };
 
 /* Whether the failure is seen when the buffer is full or at the end. */
 TEST(a_full_disk_is_an_error_in_every_format)
@@ -97,6 +97,15 @@ TEST(a_format_prevails_over_what_a_name_promises)
 	tool_run("runqlat", "--format", "text", "--output", text_of("%s/y.svg", folder),
 		 "--duration", "100ms");
 	CHECK_EQ(folder_count(folder), 1);
+}
+
+TEST(reports_in_csv_have_one_header)
+{
+	struct proc *tool = tool_run("runqlat", "--format", "csv", "100ms", "3");
+
+	CHECK(!strncmp(tool->out, "type,start_unix_ns,duration_ns,unit,count,average,", 50));
+	CHECK_EQ(count_in(tool->out, "type,"), 1);
+	CHECK_EQ(count_in(tool->out, "\nhistogram,"), 3);
 }
 
 TEST(every_tool_runs_on_into_a_file_for_each_interval)

@@ -15,7 +15,11 @@ static char *print(struct fault_row *rows, size_t n, const struct fault_columns 
 	char *text;
 
 	areas_define(areas, &def, sizeof(def));
-	text = PRINTED(f, faulttable_print(f, rows, n, columns, areas));
+	text = PRINTED(f, {
+		struct table_output to = { .f = f, .format = &text_table };
+
+		faulttable_write(&to, rows, n, columns, areas);
+	});
 	areas_free(areas);
 	return text;
 }

@@ -89,6 +89,11 @@ TEST(a_stack_is_an_object)
 		  "{\"name\":\"ns::read(char const*)\",\"kind\":\"user\","
 		  "\"symbol\":\"_ZN2ns4readEPKc\",\"module\":\"app\","
 		  "\"path\":\"/opt/my app/app\",\"build_id\":\"00ff10\",\"offset\":4660}]}\n");
+	CHECK_STR(written_by(&csv_writer, p, &(struct writer_style){}, NULL),
+		  "type,value,runnable,comm,pid,tid,cpu,state,remark,cgroup,container_id,unit_name,"
+		  "frames\n"
+		  "stack,100,40,app,42,,3,D,at end,/a.slice/b,00ff,a.slice,"
+		  "\"leap (step.h:9);ns::read(char const*)\"\n");
 }
 
 TEST(columns_are_keys_where_they_are_not_absent)
@@ -113,6 +118,9 @@ TEST(columns_are_keys_where_they_are_not_absent)
 		  "\"oldest_ms\":1500,\"comm\":\"c\",\"pid\":1,\"frames\":[]}\n"
 		  "{\"type\":\"stack\",\"value\":10,\"comm\":\"c\",\"pid\":2,"
 		  "\"frames\":[]}\n");
+	CHECK_STR(written_by(&csv_writer, p, &(struct writer_style){ .has_head = true }, NULL),
+		  "stack,11,3,0,1500,c,1,,,,,,,,\"\"\n"
+		  "stack,10,,,,c,2,,,,,,,,\"\"\n");
 }
 
 TEST(threads_have_their_numbers)

@@ -257,8 +257,8 @@ TEST(a_full_metric_releases_idle_series)
 	text = written_at(302 * NS_PER_S);
 	CHECK_HAS(text, "counter\ntest_calls_total{call=\"call-2\",comm=\"x\"} 2\n"
 			"test_calls_total{call=\"a\",comm=\"x\"} 1\n"
-			"test_calls_total{call=\"c\",comm=\"x\"} 4\n"
-			"test_calls_total{call=\"other\",comm=\"other\"} 2\n");
+			"test_calls_total{call=\"other\",comm=\"other\"} 2\n"
+			"test_calls_total{call=\"c\",comm=\"x\"} 4\n");
 }
 
 /* With reports that far apart all series are as old before they come up in the next one. */

@@ -170,6 +170,11 @@ what_has_no_effect_is_refused:
 --timestamp | pagefaults | -LT --format json
 --timestamp | pagefaults | -PT --format json
 
+what_has_no_effect_on_csv_is_refused:
+--in-flight | syscount | --format csv --in-flight
+--timestamp | runqlat | --format csv -T
+csv, prometheus | runqlat | --format cvs
+
 what_has_no_effect_on_metrics_is_refused:
 --only | offcputime | --format prometheus --only x
 --without | offcputime | --format prometheus --without x
@@ -187,8 +192,6 @@ x.nothing | profile | --output $dir/x.nothing
 svg | runqlat | --output $dir/y.svg 1 1
 folded | syscount | --output $dir/y.folded
 pprof | pagefaults | --by-file --output $dir/y.pb.gz
--f writes folded stacks, not pprof | stacks | -f --output $dir/y.pb.gz
--f writes folded stacks, not json | stacks | -f --output $dir/y.json
 the same name | runqlat | --output $dir/%H.txt 1s 1
 %Y | runqlat | --output x-%Q 1s 1
 --keep | runqlat | --keep 3 1s 1

@@ -2,7 +2,7 @@
 /* Waits as metrics: each part of a wait is named for what it was. */
 #include <bpf/libbpf.h>
 
-#include "modules/exposition.h"
+#include "modules/numbers.h"
 #include "offcputime/wait_states.h"
 #include "run/command_line.h"
 #include "stacks/waits.h"
@@ -25,7 +25,7 @@ static const struct tool tool = {
 	.sums = true,
 	.opts = opts,
 	.options = DEFAULTS(defaults),
-	.modules = { { &exposition_module } },
+	.modules = { { &numbers_module } },
 };
 
 /* 5 s in all, of which 2 s runnable, as BPF counts them by the option; and 1 s throttled. */
@@ -48,21 +48,21 @@ static struct profile *waits_of(uint64_t runnable_part_s)
 __attribute__((returns_nonnull)) static char *metrics_with(const char *option,
 							   uint64_t runnable_part_s)
 {
-	const char *argv[] = { "offcputime", option, NULL };
+	const char *argv[] = { "offcputime", "--format", "prometheus", option, NULL };
 	struct profile *p = waits_of(runnable_part_s);
 	struct run run;
 	char *text;
 	size_t size;
 
 	run_init(&run, &tool);
-	CHECK_EQ(command_line_parse(&run, option ? 2 : 1, (char **)argv), 0);
+	CHECK_EQ(command_line_parse(&run, option ? 4 : 3, (char **)argv), 0);
 	run.object = bpf_object__open_file(BPF_OBJECT, NULL); /* none is loaded: no losses */
 	run.out = open_memstream(&text, &size);
 	if (!run.object || !run.out)
 		abort();
 	wait_metrics_add(&run, p);
 	fclose(run.out);
-	exposition_module.finish(&run);
+	numbers_module.finish(&run);
 	bpf_object__close(run.object);
 	run_free(&run);
 	profile_free(p);

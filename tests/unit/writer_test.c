@@ -83,6 +83,7 @@ static const struct {
 	{ "a.svg.folded", &folded_writer },
 	{ "cpu.pb.gz", &pprof_writer },
 	{ "cpu.json", &json_writer },
+	{ "cpu.csv", &csv_writer },
 	{ "cpu.gz" },
 	{ ".pb.gz" },
 	{ "pb.gz" },

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/msg.h"
 #include "base/parse.h"
-#include "modules/exposition.h"
+#include "modules/numbers.h"
 #include "offcputime/wait_states.h"
 #include "stacks/waits.h"
 
@@ -32,7 +32,7 @@ static void add_part(struct metrics *metrics, const struct sample *sample, const
 /* With --blocked or --runnable, the values are that part only. */
 static void add_sample(struct run *run, const struct sample *sample)
 {
-	struct metrics *metrics = exposition_metrics(run);
+	struct metrics *metrics = numbers_metrics(run);
 	bool only_blocked = run_given(run, "blocked"), only_runnable = run_given(run, "runnable");
 	uint64_t runnable_ns = only_runnable ? sample->value : sample->columns[0];
 	bool is_throttled = sample->remark && !strcmp(sample->remark, wait_remarks[WAIT_THROTTLED]);
@@ -47,7 +47,7 @@ void wait_metrics_add(struct run *run, const struct profile *profile)
 {
 	for (size_t i = 0; i < profile_count(profile); i++)
 		add_sample(run, profile_sample(profile, i));
-	exposition_write(run);
+	numbers_end(run);
 }
 
 /* ---- wait states ---- */

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The table of page faults; see faulttable.h. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/escape.h"
+#include "base/array.h"
 #include "base/mem.h"
-#include "modules/exposition.h"
+#include "base/order.h"
+#include "modules/numbers.h"
 #include "modules/histograms.h"
-#include "output/json.h"
+#include "output/table.h"
 #include "pagefaults/faultevents.h"
 #include "pagefaults/faulttable.h"
 #include "process/procstate.h"
@@ -32,7 +32,7 @@ static const struct faulttable defaults = {
 	.tables = { .slot = "fault_tables", .first = "fault_table" },
 };
 
-/* ---- printing ---- */
+/* ---- the table ---- */
 
 static uint64_t row_total(const struct fault_row *row)
 {
@@ -43,19 +43,7 @@ static int compare_rows(const void *a, const void *b)
 {
 	const struct fault_row *x = a, *y = b;
 
-	if (row_total(x) != row_total(y))
-		return row_total(x) < row_total(y) ? 1 : -1;
-	return memcmp(&x->key, &y->key, sizeof(x->key));
-}
-
-static void print_titles(FILE *f, const struct fault_columns *columns)
-{
-	fprintf(f, "%8s %8s %8s", "MINOR", "MAJOR", "KERNEL");
-	if (columns->process)
-		fprintf(f, " %7s %s", "PID", columns->area ? "COMM            " : "COMM");
-	if (columns->area)
-		fputs(" KIND    FILE", f);
-	fputc('\n', f);
+	return order_u64(row_total(y), row_total(x)) ?: memcmp(&x->key, &y->key, sizeof(x->key));
 }
 
 static void copy_comm(char comm[TASK_COMM_LEN + 1], const struct fault_key *key)
@@ -64,74 +52,58 @@ static void copy_comm(char comm[TASK_COMM_LEN + 1], const struct fault_key *key)
 		 key->tgid ? key->comm : PROCESS_OTHERS);
 }
 
-static void print_process(FILE *f, const struct fault_key *key, bool is_last)
-{
-	char comm[TASK_COMM_LEN + 1], text[4 * TASK_COMM_LEN + 1];
+static const struct metric faults_metric = { "tracelets_pagefaults_total",
+					     "Page faults, minor and major." };
 
-	copy_comm(comm, key);
-	fprintf(f, " %7" PRIu32 " %-*s", key->tgid, is_last ? 0 : TASK_COMM_LEN,
-		escape_string(text, sizeof(text), escape_no_name(comm), ""));
+enum { MINOR, MAJOR, KERNEL, PID, COMM, KIND, AREA_NAME };
+
+static const struct table_column fault_columns[] = {
+	[MINOR] = { "minor", "MINOR", CELL_UINT, 8, .metric = &faults_metric, .severity = "minor" },
+	[MAJOR] = { "major", "MAJOR", CELL_UINT, 8, .metric = &faults_metric, .severity = "major" },
+	[KERNEL] = { "kernel", "KERNEL", CELL_UINT, 8 },
+	[PID] = { "pid", "PID", CELL_UINT, 7, .label = "pid" },
+	[COMM] = { "comm", "COMM", CELL_COMM, -16, .label = "comm" },
+	[KIND] = { "kind", "KIND", CELL_TEXT, -7, .label = "kind" },
+	[AREA_NAME] = { "file", "FILE", CELL_TEXT, -4, .label = "file" },
+};
+
+static void write_row(struct table_output *to, const struct table *table,
+		      const struct fault_row *row, const struct areas *names)
+{
+	char comm[TASK_COMM_LEN + 1];
+	const struct cell cells[] = {
+		[MINOR] = { .n = row->sum.minor },
+		[MAJOR] = { .n = row->sum.major },
+		[KERNEL] = { .n = row->sum.kernel },
+		[PID] = { .n = row->key.tgid },
+		[COMM] = { .text = comm },
+		[KIND] = { .text = area_kind_name(row->key.area.kind) },
+		[AREA_NAME] = { .text = areas_name(names, &row->key.area) },
+	};
+
+	copy_comm(comm, &row->key);
+	table_row(to, table, cells);
 }
 
-static void print_area(FILE *f, const struct area_id *id, const struct areas *names)
-{
-	const char *name = areas_name(names, id);
-
-	if (name && !*name) {
-		fprintf(f, " %s", area_kind_name(id->kind));
-		return;
-	}
-	fprintf(f, " %-7s ", area_kind_name(id->kind));
-	escape_print(f, name ? name : "?", "");
-}
-
-void faulttable_print(FILE *f, struct fault_row *rows, size_t n,
+void faulttable_write(struct table_output *to, struct fault_row *rows, size_t n,
 		      const struct fault_columns *columns, const struct areas *names)
 {
+	struct table table = {
+		.type = "faults",
+		.columns = fault_columns,
+		.n = ARRAY_SIZE(fault_columns),
+		.shown = TABLE_COLUMN(MINOR) | TABLE_COLUMN(MAJOR) | TABLE_COLUMN(KERNEL),
+	};
+
+	if (columns->process)
+		table.shown |= TABLE_COLUMN(PID) | TABLE_COLUMN(COMM);
+	if (columns->area)
+		table.shown |= TABLE_COLUMN(KIND) | TABLE_COLUMN(AREA_NAME);
 	if (n)
 		qsort(rows, n, sizeof(*rows), compare_rows);
-	print_titles(f, columns);
-	for (size_t i = 0; i < n; i++) {
-		fprintf(f, "%8" PRIu64 " %8" PRIu64 " %8" PRIu64, (uint64_t)rows[i].sum.minor,
-			(uint64_t)rows[i].sum.major, (uint64_t)rows[i].sum.kernel);
-		if (columns->process)
-			print_process(f, &rows[i].key, !columns->area);
-		if (columns->area)
-			print_area(f, &rows[i].key.area, names);
-		fputc('\n', f);
-	}
-}
-
-static void print_json_row(FILE *f, const struct fault_row *row,
-			   const struct fault_columns *columns, const struct areas *names)
-{
-	struct json json = json_begin_line(f, "faults");
-	char comm[TASK_COMM_LEN + 1];
-	const char *name;
-
-	json_uint(&json, "minor", row->sum.minor);
-	json_uint(&json, "major", row->sum.major);
-	json_uint(&json, "kernel", row->sum.kernel);
-	if (columns->process) {
-		copy_comm(comm, &row->key);
-		json_uint(&json, "pid", row->key.tgid);
-		json_text(&json, "comm", comm);
-	}
-	if (columns->area) {
-		name = areas_name(names, &row->key.area);
-		json_text(&json, "kind", area_kind_name(row->key.area.kind));
-		json_text(&json, "file", name && *name ? name : NULL);
-	}
-	json_end_line(&json);
-}
-
-static void print_json(FILE *f, struct fault_row *rows, size_t n,
-		       const struct fault_columns *columns, const struct areas *names)
-{
-	if (n)
-		qsort(rows, n, sizeof(*rows), compare_rows);
+	table_head(to, &table);
 	for (size_t i = 0; i < n; i++)
-		print_json_row(f, &rows[i], columns, names);
+		write_row(to, &table, &rows[i], names);
 }
 
 /* ---- the maps ---- */
@@ -215,65 +187,16 @@ static void collect_row(const void *key, const void *value, void *arg)
 	memcpy(&row->sum, value, sizeof(row->sum));
 }
 
-static void add_label(struct metric_labels *labels, const char *name, const char *value)
+static void write_list(struct run *run, const struct row_list *list)
 {
-	labels->names[labels->n] = name;
-	labels->values[labels->n++] = value;
-}
+	struct table_output *to = numbers_begin(run);
 
-/* Zero counts create no series; only the two without a label print zeros. */
-static void add_row_metrics(struct run *run, const struct fault_row *row)
-{
-	static const struct metric metric = { "tracelets_pagefaults_total",
-					      "Page faults, minor and major." };
-	const struct fault_columns *columns = columns_of(run);
-	struct metric_labels labels = { { "severity" }, { "minor" }, 1 };
-	struct metrics *metrics = exposition_metrics(run);
-	char comm[TASK_COMM_LEN + 1], pid[16];
-	const char *name;
-
-	copy_comm(comm, &row->key);
-	snprintf(pid, sizeof(pid), "%u", row->key.tgid);
-	if (columns->process) {
-		add_label(&labels, "pid", pid);
-		add_label(&labels, "comm", comm);
+	if (to->format == &text_table) {
+		fputc('\n', run->out);
+		histograms_print_time(run);
 	}
-	if (columns->area) {
-		name = areas_name(table_of(run)->areas, &row->key.area);
-		add_label(&labels, "kind", area_kind_name(row->key.area.kind));
-		add_label(&labels, "file", name ? name : "");
-	}
-	if (row->sum.minor || labels.n == 1)
-		metrics_add(metrics, &metric, &labels, row->sum.minor);
-	labels.values[0] = "major";
-	if (row->sum.major || labels.n == 1)
-		metrics_add(metrics, &metric, &labels, row->sum.major);
-}
-
-static void write_metrics(struct run *run, const struct row_list *list)
-{
-	for (size_t i = 0; i < list->count; i++)
-		add_row_metrics(run, &list->rows[i]);
-	exposition_write(run);
-}
-
-static void print_list(struct run *run, const struct row_list *list)
-{
-	const struct fault_columns *columns = columns_of(run);
-	const struct areas *areas = table_of(run)->areas;
-
-	if (run->is_metrics) {
-		write_metrics(run, list);
-		return;
-	}
-	if (run->is_json) {
-		run_facts_print(run);
-		print_json(run->out, list->rows, list->count, columns, areas);
-		return;
-	}
-	fputc('\n', run->out);
-	histograms_print_time(run);
-	faulttable_print(run->out, list->rows, list->count, columns, areas);
+	faulttable_write(to, list->rows, list->count, columns_of(run), table_of(run)->areas);
+	numbers_end(run);
 }
 
 /*
@@ -288,7 +211,7 @@ int faulttable_report(struct run *run)
 	if (table->events)
 		ringbuf_read(table->events);
 	if (!err)
-		print_list(run, &list);
+		write_list(run, &list);
 	for (size_t i = 0; !run->is_peek && i < list.count; i++)
 		run->recorded += row_total(&list.rows[i]);
 	if (!run->is_peek)

@@ -5,9 +5,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
 #include "abi/pagefaults.h"
+#include "output/table.h"
 #include "pagefaults/areas.h"
 #include "run/run.h"
 
@@ -20,8 +20,8 @@ struct fault_columns {
 	bool process, area;
 };
 
-/* Sorts the rows, most faults first, and prints them below a line of titles. */
-void faulttable_print(FILE *f, struct fault_row *rows, size_t n,
+/* Sorts the rows, most faults first, and writes them. */
+void faulttable_write(struct table_output *to, struct fault_row *rows, size_t n,
 		      const struct fault_columns *columns, const struct areas *areas);
 
 /* Counts per process and area while tracing. The tool's declaration: */

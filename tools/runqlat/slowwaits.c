@@ -3,9 +3,10 @@
 #include <errno.h>
 
 #include "abi/runqlat.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/escape.h"
-#include "output/json.h"
+#include "output/table.h"
 #include "run/bpfmap.h"
 #include "run/ringbuf.h"
 #include "run/loss.h"
@@ -13,6 +14,7 @@
 
 struct slowwaits {
 	struct ringbuf *events;
+	struct table_output output;
 	uint32_t n_headed; /* files */
 };
 
@@ -23,44 +25,48 @@ static struct slowwaits *slowwaits_of(const struct run *run)
 	return run_state(run, &slowwaits_module);
 }
 
-static void print_text(FILE *f, const struct runqlat_slow *slow)
+/* Programs have nanoseconds, in their order of columns. */
+static const struct table_column columns[] = {
+	{ .title = "TIME", .width = -8 },
+	{ "time_unix_ns", .kind = CELL_UINT },
+	{ "cpu", "CPU", CELL_UINT, 3 },
+	{ "comm", "COMM", CELL_COMM, -16 },
+	{ "tid", "TID", CELL_UINT, 7 },
+	{ .title = "LAT(us)", .kind = CELL_UINT, .width = 12 },
+	{ "delay_ns", .kind = CELL_UINT },
+	{ .title = "PREV COMM", .width = -16 },
+	{ "previous_comm", .kind = CELL_COMM },
+	{ "previous_tid", "PREV", CELL_UINT, 7 },
+};
+
+static const struct table table = { "slow_wait", columns, ARRAY_SIZE(columns), ~0U };
+
+static void write_wait(struct table_output *to, const struct runqlat_slow *slow)
 {
-	char text[CLOCK_TIME_OF_DAY_SIZE], comm[4 * TASK_COMM_LEN], prev[4 * TASK_COMM_LEN];
+	bool is_known = slow->prev_tid || *slow->prev_comm;
+	char time[CLOCK_TIME_OF_DAY_SIZE];
+	const struct cell cells[] = {
+		{ .text = clock_time_of_day(time) },
+		{ .n = clock_wall_ns() },
+		{ .n = slow->cpu },
+		{ .text = slow->comm },
+		{ .n = slow->tid },
+		{ .n = slow->delay_ns / NS_PER_US },
+		{ .n = slow->delay_ns },
+		{ .text = is_known ? escape_no_name(slow->prev_comm) : "[unknown]" },
+		{ .text = slow->prev_comm },
+		{ .n = slow->prev_tid },
+	};
 
-	fprintf(f, "%-8s %3u %-16s %7u %12llu %-16s %7u\n", clock_time_of_day(text), slow->cpu,
-		escape_string(comm, sizeof(comm), escape_no_name(slow->comm), ""), slow->tid,
-		(unsigned long long)(slow->delay_ns / NS_PER_US),
-		slow->prev_tid || *slow->prev_comm
-			? escape_string(prev, sizeof(prev), escape_no_name(slow->prev_comm), "")
-			: "[unknown]",
-		slow->prev_tid);
-}
-
-static void print_json(FILE *f, const struct runqlat_slow *slow)
-{
-	struct json json = json_begin_line(f, "slow_wait");
-
-	json_uint(&json, "time_unix_ns", clock_wall_ns());
-	json_uint(&json, "cpu", slow->cpu);
-	json_text(&json, "comm", slow->comm);
-	json_uint(&json, "tid", slow->tid);
-	json_uint(&json, "delay_ns", slow->delay_ns);
-	json_text(&json, "previous_comm", slow->prev_comm);
-	json_uint(&json, "previous_tid", slow->prev_tid);
-	json_end_line(&json);
+	table_row(to, &table, cells);
 }
 
 /* Losses are reported after the waits. */
-static void print_head(struct run *run)
+static void print_facts(struct run *run)
 {
 	uint64_t end_ns = run->end_ns;
 	struct writer_facts facts;
 
-	if (!run->is_json) {
-		fprintf(run->out, "%-8s %3s %-16s %7s %12s %-16s %7s\n", "TIME", "CPU", "COMM",
-			"TID", "LAT(us)", "PREV COMM", "PREV");
-		return;
-	}
 	run->end_ns = run->report_start_ns;
 	facts = run_facts(run);
 	facts.lost = 0;
@@ -70,8 +76,14 @@ static void print_head(struct run *run)
 
 static void head_file(struct run *run)
 {
-	if (run_begins_file(run, &slowwaits_of(run)->n_headed))
-		print_head(run);
+	struct slowwaits *waits = slowwaits_of(run);
+
+	if (!run_begins_file(run, &waits->n_headed))
+		return;
+	waits->output = (struct table_output){ .f = run->out, .format = run->table_format };
+	if (run->table_format == &json_table)
+		print_facts(run);
+	table_head(&waits->output, &table);
 }
 
 static int print_wait(void *ctx, void *data, size_t size)
@@ -81,10 +93,7 @@ static int print_wait(void *ctx, void *data, size_t size)
 	if (size < sizeof(struct runqlat_slow))
 		return 0;
 	head_file(run);
-	if (run->is_json)
-		print_json(run->out, data);
-	else
-		print_text(run->out, data);
+	write_wait(&slowwaits_of(run)->output, data);
 	run->recorded++;
 	return 0;
 }
@@ -114,7 +123,7 @@ int slowwaits_report(struct run *run)
 {
 	head_file(run);
 	ringbuf_read(slowwaits_of(run)->events);
-	if (run->is_json)
+	if (run->table_format == &json_table)
 		run_facts_print(run);
 	return 0;
 }

@@ -6,10 +6,9 @@
 #include <bpf/bpf.h>
 
 #include "abi/runqlat.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/msg.h"
-#include "modules/exposition.h"
-#include "output/json.h"
 #include "output/quantity.h"
 #include "run/bpfmap.h"
 #include "runqlat/throttled.h"
@@ -101,34 +100,41 @@ static void print_text(FILE *f, const struct waits *held, const struct waits *ot
 	fputc('\n', f);
 }
 
-static void print_json(FILE *f, const struct waits *held, const struct waits *others, uint64_t ns)
-{
-	struct json json = json_begin_line(f, "throttled");
-
-	json_uint(&json, "waits", held->count + others->count);
-	json_uint(&json, "throttled_waits", held->count);
-	json_uint(&json, "throttled_waits_ns", held->ns);
-	json_uint(&json, "throttled_ns", ns);
-	json_end_line(&json);
-}
-
-void throttled_conclude(struct run *run, const struct hist_list *list)
+static void write_row(struct table_output *to, const struct waits *held, const struct waits *others,
+		      uint64_t ns)
 {
 	static const struct metric metric = {
 		.name = "tracelets_runqlat_throttled_seconds_total",
 		.help = "Time that CPU quotas held back runnable threads.",
 		.divisor = NS_PER_S,
 	};
+	static const struct table_column columns[] = {
+		{ "waits", .kind = CELL_UINT },
+		{ "throttled_waits", .kind = CELL_UINT },
+		{ "throttled_waits_ns", .kind = CELL_UINT },
+		{ "throttled_ns", .kind = CELL_UINT, .metric = &metric },
+	};
+	static const struct table table = { "throttled", columns, ARRAY_SIZE(columns), ~0U };
+	const struct cell cells[] = {
+		{ .n = held->count + others->count },
+		{ .n = held->count },
+		{ .n = held->ns },
+		{ .n = ns },
+	};
+
+	table_row(to, &table, cells);
+}
+
+void throttled_conclude(struct run *run, struct table_output *to, const struct hist_list *list)
+{
 	struct waits held = waits_of(run, list, CAUSE_QUOTA);
 	struct waits others = waits_of(run, list, CAUSE_OTHER);
 	uint64_t ns = take_throttled_ns(run);
 
-	if (run->is_metrics)
-		metrics_add(exposition_metrics(run), &metric, NULL, ns);
-	else if (run->is_json)
-		print_json(run->out, &held, &others, ns);
-	else
-		print_text(run->out, &held, &others, ns);
+	if (to->format == &text_table)
+		print_text(to->f, &held, &others, ns);
+	else if (to->format != &csv_table)
+		write_row(to, &held, &others, ns);
 }
 
 const struct module throttled_module = {

@@ -14,8 +14,8 @@ extern const char *const throttled_causes[];
 
 /*
  * Prints the conclusion from the two histograms: how many waits were throttled, and for how long in
- * total.
+ * total. CSV has the histograms alone.
  */
-void throttled_conclude(struct run *run, const struct hist_list *list);
+void throttled_conclude(struct run *run, struct table_output *to, const struct hist_list *list);
 
 #endif

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/msg.h"
 #include "modules/kernelnames.h"
+#include "modules/numbers.h"
 #include "modules/taskstate.h"
 #include "modules/topview.h"
 #include "process/procstate.h"
@@ -50,6 +51,42 @@ static const struct calls defaults = {
 static struct calls *calls_of(const struct run *run)
 {
 	return run_state(run, &calls_module);
+}
+
+/* ---- call cells ---- */
+
+/*
+ * The cells in which BPF counts most calls that have a time (struct call_cell). Reports in the
+ * middle of tracing end a turn.
+ */
+
+static void call_cells_configure(const struct run *run, struct call_settings *settings,
+				 uint32_t entries)
+{
+	uint32_t halves = settings->has_turns ? 2 : 1;
+
+	settings->cell_bits = 1;
+	while (settings->cell_bits < CALL_MAX_CELL_BITS && 2U << settings->cell_bits < entries)
+		settings->cell_bits++;
+	bpf_map__set_max_entries(map_find(run, "call_cells"), halves << settings->cell_bits);
+}
+
+/*
+ * Begins the next turn, unless the report is the last one or a peek. Returns the turn to read; the
+ * caller waits until no program uses it any more.
+ */
+static uint64_t call_cells_end_turn(const struct run *run)
+{
+	int fd = bpf_map__fd(map_find(run, ".data.turn"));
+	uint64_t turn = CALL_FIRST_TURN, next;
+	uint32_t zero = 0;
+
+	if (bpf_map_lookup_elem(fd, &zero, &turn))
+		msg_errno(-errno, "counts of calls: read failed");
+	next = turn + 1;
+	if (!run->is_last && !run->is_peek && bpf_map_update_elem(fd, &zero, &next, BPF_ANY))
+		msg_errno(-errno, "counts of calls: buffer swap failed");
+	return turn;
 }
 
 /* ---- before load ---- */
@@ -111,7 +148,7 @@ static void configure_tables(struct run *run, struct calls *calls)
 	if (settings->timed)
 		call_cells_configure(run, settings, calls->request.entries);
 	else
-		call_cells_leave_out(run);
+		map_leave_out(run, "call_cells");
 	if (!by_number)
 		map_leave_out(run, "call_counts");
 	if (!settings->by_process)
@@ -242,13 +279,31 @@ static void collect_times(const void *key, const void *value, void *arg)
 	calltable_add_times(arg, key, value);
 }
 
+/* Adds the cells of that turn; keys come again, CPU by CPU. */
+static int collect_cells(const struct run *run, uint64_t turn, struct calltable *table)
+{
+	uint32_t n = bpf_map__max_entries(map_find(run, "call_cells"));
+	int n_cpus = libbpf_num_possible_cpus(), err = 0;
+	struct call_cell *each = mem_zalloc((size_t)n_cpus, sizeof(*each));
+	int fd = bpf_map__fd(map_find(run, "call_cells"));
+
+	for (uint32_t i = 0; i < n && !err; i++) {
+		err = bpf_map_lookup_elem(fd, &i, each);
+		for (int cpu = 0; cpu < n_cpus && !err; cpu++)
+			if (each[cpu].turn == turn)
+				calltable_add_times(table, &each[cpu].key, &each[cpu].times);
+	}
+	free(each);
+	return err ? msg_errno(-errno, "counts of calls: read failed") : 0;
+}
+
 /* Swapping tables also waits until no program uses the cells of the turn that has ended. */
 static int collect_timed(const struct run *run, struct calls *calls, struct calltable *table)
 {
 	uint64_t turn = call_cells_end_turn(run);
 	int err = map_pair_read(run, &calls->times, collect_times, table);
 
-	return err ? err : call_cells_read(run, turn, collect_times, table);
+	return err ? err : collect_cells(run, turn, table);
 }
 
 static int collect(const struct run *run, struct calls *calls, struct calltable *table)
@@ -265,38 +320,36 @@ static int collect(const struct run *run, struct calls *calls, struct calltable 
 /* Draws the calls since the report before; the last report is of all. Takes the table's calls. */
 static void view_table(struct run *run, struct calls *calls, struct calltable *table)
 {
+	struct table_output to = { .f = run->out, .format = &text_table };
 	char *text;
 	size_t size;
-	FILE *f;
 
 	if (!calls->whole)
 		calls->whole = calltable_new(&calls->request.layout);
 	if (topview_is_over(run)) {
 		calltable_take(calls->whole, table);
-		calltable_print(calls->whole, run->out,
+		calltable_write(calls->whole, &to,
 				(struct call_room){ .rows = topview_last_rows() });
 		return;
 	}
-	f = open_memstream(&text, &size);
-	topview_print_head(f, run, calltable_total(table), "");
-	calltable_print(table, f, (struct call_room){ TOPVIEW_ROWS, topview_columns() });
-	fclose(f);
+	to.f = open_memstream(&text, &size);
+	topview_print_head(to.f, run, calltable_total(table), "");
+	calltable_write(table, &to, (struct call_room){ TOPVIEW_ROWS, topview_columns() });
+	fclose(to.f);
 	calltable_take(calls->whole, table);
 	topview_show(run, text, NULL);
 }
 
-static void print_table(struct run *run, const struct call_request *request,
+static void write_table(struct run *run, const struct call_request *request,
 			struct calltable *table)
 {
+	struct table_output *to = numbers_begin(run);
 	char text[CLOCK_TIME_OF_DAY_SIZE];
 
-	if (run->is_json) {
-		run_facts_print(run);
-		calltable_print_json(table, run->out, request->top);
-		return;
-	}
-	fprintf(run->out, "[%s]\n", clock_time_of_day(text));
-	calltable_print(table, run->out, (struct call_room){ .rows = request->top });
+	if (to->format == &text_table)
+		fprintf(run->out, "[%s]\n", clock_time_of_day(text));
+	calltable_write(table, to, (struct call_room){ .rows = request->top });
+	numbers_end(run);
 }
 
 static int report_counts(struct run *run, struct calls *calls)
@@ -314,10 +367,8 @@ static int report_counts(struct run *run, struct calls *calls)
 		calls->n_untimed += calltable_of_octave(table, CALL_UNTIMED);
 		calls->n_unseen += calltable_of_octave(table, CALL_UNSEEN);
 	}
-	if (!err && run->is_metrics)
-		call_metrics_report(run, &calls->request.layout, table);
-	else if (!err && !run->view)
-		print_table(run, &calls->request, table);
+	if (!err && !run->view)
+		write_table(run, &calls->request, table);
 	else if (!err && !run->is_peek)
 		view_table(run, calls, table);
 	calltable_free(table);
@@ -360,26 +411,19 @@ static struct kernelnames *new_names(const struct run *run, const struct calls *
 	return names;
 }
 
-static void print_flights(const struct run *run, const struct call_request *request,
-			  struct in_flight *flights, struct kernelnames *names)
-{
-	if (run->is_json)
-		in_flight_print_json(flights, run->out, run->start_ns, run->end_ns, request->top,
-				     names);
-	else
-		in_flight_print(flights, run->out, run->start_ns, run->end_ns, request->top,
-				request->layout.in_ms, names);
-}
-
 static void list_flights(const struct run *run, const struct calls *calls,
 			 struct in_flight *flights, struct kernelnames *names)
 {
+	const struct call_request *request = &calls->request;
+	const struct in_flight_view view = { run->start_ns, run->end_ns, request->top,
+					     request->layout.in_ms, names };
+	struct table_output to = { .f = run->out, .format = run->table_format };
 	size_t n = in_flight_count(flights);
 
-	print_flights(run, &calls->request, flights, names);
-	if (run->is_json && n > calls->request.top)
+	in_flight_write(flights, &to, &view);
+	if (run->table_format == &json_table && n > request->top)
 		msg_info("%u of %zu calls in flight are listed, the oldest (-T lists more)",
-			 calls->request.top, n);
+			 request->top, n);
 }
 
 static int report_flights(struct run *run, const struct calls *calls)
@@ -405,7 +449,7 @@ int calls_report(struct run *run)
 
 	if (!err && !run->is_metrics && (calls->request.in_flight || run->is_last))
 		err = report_flights(run, calls);
-	if (!run->is_json && !run->is_metrics && !run->view)
+	if (run->table_format == &text_table && !run->view)
 		fputc('\n', run->out);
 	return err;
 }

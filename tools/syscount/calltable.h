@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * System calls that were counted (bpf/abi/call_record.h), totalled and printed as by BCC's
+ * System calls that were counted (bpf/abi/call_record.h), totalled and written as by BCC's
  * syscount: a row per call, or per process, or both; with durations if they were measured, and with
  * a second table by error.
  */
@@ -9,31 +9,10 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "abi/call_record.h"
-#include "output/histogram.h"
-#include "output/metrics.h"
+#include "output/table.h"
 #include "run/run.h"
-
-/*
- * The cells in which BPF counts most calls that have a time (struct call_cell), from the loader's
- * side. Reports in the middle of tracing end a turn.
- *
- * Before load: sets cell_bits for the number of rows.
- */
-void call_cells_configure(const struct run *run, struct call_settings *settings, uint32_t entries);
-void call_cells_leave_out(const struct run *run);
-
-/*
- * Begins the next turn, unless the report is the last one or a peek. Returns the turn to read; the
- * caller waits until no program uses it any more.
- */
-uint64_t call_cells_end_turn(const struct run *run);
-
-/* Calls visit for each cell of that turn; keys come again, CPU by CPU. 0 or -errno, printed. */
-int call_cells_read(const struct run *run, uint64_t turn,
-		    void (*visit)(const void *key, const void *times, void *arg), void *arg);
 
 struct call_layout {
 	bool by_process, by_call;
@@ -62,8 +41,8 @@ void calltable_add_times(struct calltable *table, const struct call_key *key,
 
 /*
  * Moves all calls of another table of the same layout into this one, in as few entries as possible.
- * By process, with more than CALLTABLE_MAX_ENTRIES, exited processes with the least time, or the
- * fewest calls, become one process, CALLTABLE_OTHERS, which is shown as PROCESS_OTHERS.
+ * By process, with more than CALLTABLE_MAX_ENTRIES, exited processes become one process,
+ * CALLTABLE_OTHERS, which is shown as PROCESS_OTHERS.
  */
 #define CALLTABLE_MAX_ENTRIES 16384
 #define CALLTABLE_OTHERS      0 /* as processes outside of the pid namespace are */
@@ -77,34 +56,16 @@ uint64_t calltable_of_octave(const struct calltable *table, uint32_t octave);
 /* Limits of the output: number of rows, and width for whole columns. */
 struct call_room {
 	uint32_t rows;	      /* of each table */
-	unsigned int columns; /* of letters; 0: as many as it takes */
+	unsigned int columns; /* of letters, in text; 0: as many as it takes */
 };
 
-void calltable_print(struct calltable *table, FILE *f, struct call_room room);
-
-/* Calls visit for each row, the largest first. hist: where the layout has histograms; else NULL. */
-struct call_row {
-	const struct call_key *key; /* its error counts where the layout is by error */
-	uint64_t calls;
-	const struct hist *hist;
-};
-
-void calltable_visit(struct calltable *table, void (*visit)(const struct call_row *row, void *arg),
-		     void *arg);
-
-/* Prints the rows as lines of JSON. */
-void calltable_print_json(struct calltable *table, FILE *f, uint32_t rows);
+/* Writes the rows, the largest first. */
+void calltable_write(struct calltable *table, struct table_output *to, struct call_room room);
 
 /*
  * Returns the unit in which durations were recorded: the rows of histograms begin at powers of two
  * of it.
  */
 const struct hist_unit *call_layout_unit(const struct call_layout *layout);
-
-/* ---- counted calls as metrics: --format prometheus ---- */
-
-/* Adds the table's calls to the run's metrics, and writes them all. */
-void call_metrics_report(struct run *run, const struct call_layout *layout,
-			 struct calltable *table);
 
 #endif

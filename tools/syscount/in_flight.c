@@ -4,12 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/escape.h"
+#include "base/array.h"
 #include "base/mem.h"
 #include "base/msg.h"
 #include "modules/kernelnames.h"
-#include "output/json.h"
 #include "symbols/ksyms.h"
 #include "syscount/in_flight.h"
 #include "syscount/syscalls.h"
@@ -17,7 +15,7 @@
 struct item {
 	struct call_flight flight;
 	uint64_t age_ns;
-	char mark; /* in front of the age: it is not exact */
+	const char *mark, *age_is; /* in front of the age, and in words: how exact it is */
 };
 
 struct in_flight {
@@ -52,17 +50,20 @@ static void find_age(struct item *item, uint64_t start_ns, uint64_t now_ns)
 {
 	const struct call_flight *flight = &item->flight;
 
-	item->mark = ' ';
+	item->mark = "";
+	item->age_is = "exact";
 	if (flight->began_ns) {
 		item->age_ns = now_ns > flight->began_ns ? now_ns - flight->began_ns : 0;
 		return;
 	}
 	item->age_ns = now_ns - start_ns;
-	item->mark = '>';
+	item->mark = ">";
+	item->age_is = "at least";
 	if (flight->off_cpu_ns <= item->age_ns)
 		return;
 	item->age_ns = flight->off_cpu_ns;
-	item->mark = '~';
+	item->mark = "~";
+	item->age_is = "about";
 }
 
 static int by_age(const void *a, const void *b)
@@ -72,35 +73,6 @@ static int by_age(const void *a, const void *b)
 	if (x->age_ns != y->age_ns)
 		return x->age_ns < y->age_ns ? 1 : -1;
 	return (x->flight.tid > y->flight.tid) - (x->flight.tid < y->flight.tid);
-}
-
-static void copy_comm(char comm[TASK_COMM_LEN + 1], const struct call_flight *flight)
-{
-	for (size_t i = 0; i < TASK_COMM_LEN; i++)
-		comm[i] = flight->comm[i];
-	comm[TASK_COMM_LEN] = '\0';
-}
-
-static void print_item(FILE *f, const struct item *item, bool in_ms)
-{
-	char comm[TASK_COMM_LEN + 1], text[4 * TASK_COMM_LEN], name[64], age[32];
-
-	copy_comm(comm, &item->flight);
-	snprintf(age, sizeof(age), "%c%.3f", item->mark,
-		 (double)item->age_ns / (in_ms ? NS_PER_MS : NS_PER_US));
-	fprintf(f, "%-7u %-7u %-15s %-22s %16s\n", item->flight.tgid, item->flight.tid,
-		escape_string(text, sizeof(text), escape_no_name(comm), ""),
-		syscall_label(name, sizeof(name), item->flight.abi, item->flight.number), age);
-}
-
-/* Root first, as in all of our stacks. */
-static void print_stack(FILE *f, const struct ksyms *ksyms, const struct call_flight *flight)
-{
-	struct ksym sym;
-
-	for (size_t i = flight->n_words; ksyms && i-- > 0;)
-		if (ksyms_find(ksyms, flight->words[i] - 1, &sym))
-			fprintf(f, "        %s\n", sym.name);
 }
 
 /* Returns NULL if there are no stacks, or no symbols. */
@@ -136,32 +108,35 @@ static void sort_by_age(struct in_flight *flights, uint64_t start_ns, uint64_t n
 		qsort(flights->items, flights->count, sizeof(*flights->items), by_age);
 }
 
-void in_flight_print(struct in_flight *flights, FILE *f, uint64_t start_ns, uint64_t now_ns,
-		     uint32_t top, bool in_ms, struct kernelnames *names)
-{
-	struct ksyms *ksyms = find_names(flights, names);
+/* ---- the table ---- */
 
-	sort_by_age(flights, start_ns, now_ns);
-	fprintf(f, "\n%-7s %-7s %-15s %-22s %16s\n", "PID", "TID", "COMM", "IN FLIGHT",
-		in_ms ? "AGE (ms)" : "AGE (us)");
-	for (size_t i = 0; i < flights->count && i < top; i++) {
-		print_item(f, &flights->items[i], in_ms);
-		print_stack(f, ksyms, &flights->items[i].flight);
-	}
-	if (flights->count > top)
-		fprintf(f, "%u of %zu calls in flight, the oldest (-T shows more)\n", top,
-			flights->count);
-	ksyms_free(ksyms);
-}
+/* A call's stack, and names for it; ksyms NULL: there are none. */
+struct stack {
+	const struct ksyms *ksyms;
+	const struct call_flight *flight;
+};
 
-static void print_json_frames(struct json *json, const struct ksyms *ksyms,
-			      const struct call_flight *flight)
+/* Root first, as in all of our stacks. */
+static void print_stack(FILE *f, const void *data)
 {
+	const struct stack *stack = data;
 	struct ksym sym;
 
+	for (size_t i = stack->flight->n_words; stack->ksyms && i-- > 0;)
+		if (ksyms_find(stack->ksyms, stack->flight->words[i] - 1, &sym))
+			fprintf(f, "        %s\n", sym.name);
+}
+
+static void print_json_frames(struct json *json, const void *data)
+{
+	const struct stack *stack = data;
+	struct ksym sym;
+
+	if (!stack->flight->n_words)
+		return;
 	json_open(json, "frames", '[');
-	for (size_t i = flight->n_words; ksyms && i-- > 0;) {
-		if (!ksyms_find(ksyms, flight->words[i] - 1, &sym))
+	for (size_t i = stack->flight->n_words; stack->ksyms && i-- > 0;) {
+		if (!ksyms_find(stack->ksyms, stack->flight->words[i] - 1, &sym))
 			continue;
 		json_open(json, NULL, '{');
 		json_text(json, "name", sym.name);
@@ -171,36 +146,60 @@ static void print_json_frames(struct json *json, const struct ksyms *ksyms,
 	json_close(json, ']');
 }
 
-static const char *age_kind(const struct item *item)
-{
-	return item->mark == '>' ? "at least" : item->mark == '~' ? "about" : "exact";
-}
+enum { PID, TID, COMM, CALL, AGE, AGE_IS, FRAMES };
 
-static void print_json_item(FILE *f, const struct ksyms *ksyms, const struct item *item)
+static const struct table_column columns[] = {
+	[PID] = { "pid", "PID", CELL_UINT, -7 },
+	[TID] = { "tid", "TID", CELL_UINT, -7 },
+	[COMM] = { "comm", "COMM", CELL_COMM, -15 },
+	[CALL] = { "syscall", "IN FLIGHT", CELL_TEXT, -22 },
+	[AGE] = { "age_ns", "AGE", CELL_TIME, 16 },
+	[AGE_IS] = { "age_is" },
+	[FRAMES] = { .kind = CELL_NESTED, .print = print_stack, .print_json = print_json_frames },
+};
+
+static void write_item(struct table_output *to, const struct table *table, const struct item *item,
+		       const struct ksyms *ksyms)
 {
-	struct json json = json_begin_line(f, "in_flight");
+	const struct call_flight *flight = &item->flight;
+	const struct stack stack = { ksyms, flight };
 	char comm[TASK_COMM_LEN + 1], name[64];
 
-	copy_comm(comm, &item->flight);
-	json_uint(&json, "pid", item->flight.tgid);
-	json_uint(&json, "tid", item->flight.tid);
-	json_text(&json, "comm", comm);
-	json_text(&json, "syscall",
-		  syscall_label(name, sizeof(name), item->flight.abi, item->flight.number));
-	json_uint(&json, "age_ns", item->age_ns);
-	json_text(&json, "age_is", age_kind(item));
-	if (item->flight.n_words)
-		print_json_frames(&json, ksyms, &item->flight);
-	json_end_line(&json);
+	snprintf(comm, sizeof(comm), "%.*s", TASK_COMM_LEN, flight->comm);
+	table_row(to, table,
+		  (const struct cell[]){
+			  [PID] = { .n = flight->tgid },
+			  [TID] = { .n = flight->tid },
+			  [COMM] = { .text = comm },
+			  [CALL] = { .text = syscall_label(name, sizeof(name), flight->abi,
+							   flight->number) },
+			  [AGE] = { .n = item->age_ns, .mark = item->mark },
+			  [AGE_IS] = { .text = item->age_is },
+			  [FRAMES] = { .data = &stack },
+		  });
 }
 
-void in_flight_print_json(struct in_flight *flights, FILE *f, uint64_t start_ns, uint64_t now_ns,
-			  uint32_t top, struct kernelnames *names)
+void in_flight_write(struct in_flight *flights, struct table_output *to,
+		     const struct in_flight_view *view)
 {
-	struct ksyms *ksyms = find_names(flights, names);
+	const struct table table = {
+		.type = "in_flight",
+		.columns = columns,
+		.n = ARRAY_SIZE(columns),
+		.shown = ~0U,
+		.in_ms = view->in_ms,
+	};
+	bool is_text = to->format == &text_table;
+	struct ksyms *ksyms = find_names(flights, view->names);
 
-	sort_by_age(flights, start_ns, now_ns);
-	for (size_t i = 0; i < flights->count && i < top; i++)
-		print_json_item(f, ksyms, &flights->items[i]);
+	sort_by_age(flights, view->start_ns, view->now_ns);
+	if (is_text)
+		fputc('\n', to->f);
+	table_head(to, &table);
+	for (size_t i = 0; i < flights->count && i < view->top; i++)
+		write_item(to, &table, &flights->items[i], ksyms);
+	if (is_text && flights->count > view->top)
+		fprintf(to->f, "%u of %zu calls in flight, the oldest (-T shows more)\n", view->top,
+			flights->count);
 	ksyms_free(ksyms);
 }

@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "abi/call_record.h"
+#include "output/table.h"
 
 struct in_flight;
 struct kernelnames;
@@ -20,15 +20,18 @@ void in_flight_add(struct in_flight *flights, const struct call_flight *flight);
 size_t in_flight_count(const struct in_flight *flights);
 
 /*
- * Prints at most top of them as they were at now_ns, their stacks with names (NULL: without
- * stacks). Of a call from before the tracing, which began at start_ns, the age is how long its
- * thread has not run ("~"), or at least that of the tracing (">").
+ * Calls as they were at now_ns. Of a call from before the tracing, which began at start_ns, the age
+ * is how long its thread has not run ("~"), or at least that of the tracing (">").
  */
-void in_flight_print(struct in_flight *flights, FILE *f, uint64_t start_ns, uint64_t now_ns,
-		     uint32_t top, bool in_ms, struct kernelnames *names);
+struct in_flight_view {
+	uint64_t start_ns, now_ns;
+	uint32_t top;		   /* maximum number of calls */
+	bool in_ms;		   /* ages in text */
+	struct kernelnames *names; /* of stacks; NULL: calls are written without */
+};
 
-/* Prints the calls as lines of JSON. */
-void in_flight_print_json(struct in_flight *flights, FILE *f, uint64_t start_ns, uint64_t now_ns,
-			  uint32_t top, struct kernelnames *names);
+/* Writes the calls, oldest first. */
+void in_flight_write(struct in_flight *flights, struct table_output *to,
+		     const struct in_flight_view *view);
 
 #endif
