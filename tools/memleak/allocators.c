@@ -578,8 +578,12 @@ void allocators_close(struct allocators *a)
 
 void allocators_free(struct allocators *a)
 {
-	while (a->n_files)
-		forget_file(a, a->n_files - 1);
+	for (size_t i = 0; i < a->n_files; i++) {
+		close_file(&a->files[i]);
+		free(a->files[i].path);
+	}
+	for (size_t i = 0; i < a->n_functions; i++)
+		free(a->functions[i].name);
 	free(a->files);
 	free(a->functions);
 	memset(a, 0, sizeof(*a));

@@ -2,6 +2,7 @@
 /* The module of memleak; see leak_table.h. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
@@ -10,7 +11,6 @@
 #include <bpf/btf.h>
 
 #include "abi/memleak.h"
-#include "base/array.h"
 #include "base/clock.h"
 #include "base/loop.h"
 #include "base/msg.h"
@@ -157,48 +157,36 @@ int leak_table_check(struct run *run)
 
 /* ---- before load ---- */
 
-static const char *const user_programs[] = { "memleak_session", "memleak_entry", "memleak_return",
-					     "memleak_free",	"memleak_exec",	 "memleak_fork" };
-
-static const struct {
-	const char *tracepoint;
-	bool percpu;
-} kernel_programs[] = {
-	{ "kmalloc", false },
-	{ "kmalloc_node", false },
-	{ "kmem_cache_alloc", false },
-	{ "kmem_cache_alloc_node", false },
-	{ "mm_page_alloc", false },
-	{ "kfree", false },
-	{ "kmem_cache_free", false },
-	{ "mm_page_free", false },
-	{ "percpu_alloc_percpu", true },
-	{ "percpu_free_percpu", true },
-};
-
-/* The node variants are gone since 6.1. types NULL: none of them. */
-static void leave_out_kernel_programs(const struct run *run, const struct btf *types)
+/*
+ * Processes are traced by all programs but the raw tracepoints, the kernel only by those, of which
+ * older and newer kernels lack some: the node variants are gone since 6.1.
+ */
+static bool program_is_wanted(const struct run *run, const struct btf *types,
+			      const struct bpf_program *program)
 {
-	char name[64];
+	const char *section = bpf_program__section_name(program), *tracepoint = section + 7;
+	bool is_of_kernel = !strncmp(section, "raw_tp/", 7);
 
-	for (size_t i = 0; i < ARRAY_SIZE(kernel_programs); i++) {
-		const char *tracepoint = kernel_programs[i].tracepoint;
-
-		snprintf(name, sizeof(name), "memleak_%s", tracepoint);
-		if (!types || kernel_programs[i].percpu != options_of(run)->percpu ||
-		    !features_tracepoint(types, tracepoint))
-			program_leave_out(run, name);
-	}
+	if (strncmp(bpf_program__name(program), "memleak_", 8) != 0)
+		return true; /* of a shared header */
+	if (table_of(run)->user_mode || !is_of_kernel)
+		return table_of(run)->user_mode != is_of_kernel;
+	return options_of(run)->percpu == !strncmp(tracepoint, "percpu_", 7) &&
+	       features_tracepoint(types, tracepoint);
 }
 
-static int choose_kernel_programs(struct run *run, struct memleak_settings *settings)
+static int choose_programs(struct run *run, struct memleak_settings *settings)
 {
-	bool is_wanted = !table_of(run)->user_mode;
-	const struct btf *types = is_wanted ? object_types(run) : NULL;
+	const struct btf *types = table_of(run)->user_mode ? NULL : object_types(run);
+	struct bpf_program *program;
 
-	if (is_wanted && !types)
+	if (!types && !table_of(run)->user_mode)
 		return -EINVAL;
-	leave_out_kernel_programs(run, types);
+	bpf_object__for_each_program(program, run->object)
+		if (!program_is_wanted(run, types, program))
+			program_leave_out(run, bpf_program__name(program));
+	program_leave_out(run, "task_state_new"); /* states are made by calls, not by birth */
+	program_leave_out(run, "task_state_iter");
 	settings->cache_is_given =
 		types && btf__find_by_name_kind(types, "trace_event_raw_kmem_cache_alloc",
 						BTF_KIND_STRUCT) >= 0;
@@ -219,13 +207,13 @@ static bool lacks_main_thread(const struct run *run)
 	return lacks;
 }
 
-static int choose_user_programs(const struct run *run)
+static int choose_probes(const struct run *run)
 {
 	struct uprobes_programs programs = {
-		.session = find_program(run, user_programs[0]),
-		.entry = find_program(run, user_programs[1]),
-		.ret = find_program(run, user_programs[2]),
-		.brief = find_program(run, user_programs[3]),
+		.session = find_program(run, "memleak_session"),
+		.entry = find_program(run, "memleak_entry"),
+		.ret = find_program(run, "memleak_return"),
+		.brief = find_program(run, "memleak_free"),
 	};
 	struct allocators_request request = {
 		.object = options_of(run)->object,
@@ -234,16 +222,11 @@ static int choose_user_programs(const struct run *run)
 	struct leak_table *table = table_of(run);
 	bool for_all = run_given(run, "follow");
 
-	program_leave_out(run, "task_state_new"); /* states are made by calls, not by birth */
-	program_leave_out(run, "task_state_iter");
-	if (table->user_mode) {
-		table->probes = leak_probes_new(run, &programs, &request, for_all,
-						!for_all && lacks_main_thread(run));
-		return table->probes ? 0 : -ENOTSUP;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(user_programs); i++)
-		program_leave_out(run, user_programs[i]);
-	return 0;
+	if (!table->user_mode)
+		return 0;
+	table->probes = leak_probes_new(run, &programs, &request, for_all,
+					!for_all && lacks_main_thread(run));
+	return table->probes ? 0 : -ENOTSUP;
 }
 
 /* Returns memory plus swap: larger single allocations fail. */
@@ -292,9 +275,9 @@ static int configure_table(struct run *run)
 	if (table_of(run)->user_mode && features_probes_kill())
 		return msg_error("uprobes: this kernel kills probed programs under seccomp (needs "
 				 "Linux 6.14, or a later 6.12 or 6.13)");
-	err = choose_kernel_programs(run, &settings);
+	err = choose_programs(run, &settings);
 	if (!err)
-		err = choose_user_programs(run);
+		err = choose_probes(run);
 	if (err)
 		return err;
 	bpf_map__set_max_entries(map_find(run, "blocks"), (uint32_t)n_buckets);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Names of system calls and errors; see syscalls.h. Headers of the machine that builds may be older than the
- * kernel that runs, so calls that came since Linux 6.1 are listed here: from number 403 on a call
- * has the same number everywhere (Documentation/process/adding-syscalls.rst; the numbers are those
- * of scripts/syscall.tbl and arch/x86/entry/syscalls).
+ * Names of system calls and errors; see syscalls.h. Headers of the machine that builds may be older
+ * than the kernel that runs, so calls that came since Linux 6.1 are listed here: from number 403 on
+ * a call has the same number everywhere (Documentation/process/adding-syscalls.rst; the numbers are
+ * those of scripts/syscall.tbl and arch/x86/entry/syscalls).
  */
 #include <ctype.h>
 #include <errno.h>
