@@ -145,6 +145,15 @@ static void report_loss(struct watch *watch)
 		s->lost(s->arg);
 }
 
+/*
+ * Returns true if other threads run on after a main thread's exit: nothing was known of the process
+ * when that was noted, and it has been read from /proc since.
+ */
+static bool goes_on(const struct watch *watch, pid_t pid)
+{
+	return is_living(watch, pid) && !processes_find(watch->processes, pid)->knows_threads;
+}
+
 static void handle(const struct process_event *event, void *arg)
 {
 	struct watch *watch = arg;
@@ -161,7 +170,7 @@ static void handle(const struct process_event *event, void *arg)
 		report_change(watch, event->pid);
 		break;
 	case PROCESS_EXIT:
-		if (event->is_last)
+		if (event->is_last && !goes_on(watch, event->pid))
 			report_exit(watch, event->pid);
 		break;
 	case PROCESS_LOST:

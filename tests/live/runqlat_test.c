@@ -235,6 +235,29 @@ TEST(waits_are_listed_as_json)
 	CHECK_LACKS(tool->out, "LAT(us)");
 }
 
+/* While the tool stands still, the ring runs over: in words and in numbers, none is missing. */
+TEST(waits_that_the_ring_has_no_room_for_are_told)
+{
+	struct proc *work = work_start("pingpong", text_of("%d", at_size(40000, 20000)));
+	uint64_t before = task_switches(work->pid, 0);
+	struct proc *tool = tool_start("runqlat", "--slower", "1ns", "--format", "json", "-p",
+				       pid_text(work->pid));
+	unsigned long long lost = 0;
+	const char *last;
+
+	proc_signal(tool, SIGSTOP);
+	work_do(work);
+	proc_signal(tool, SIGCONT);
+	tool_stop(tool);
+	last = strstr(tool->out, "\"lost\":"); /* the first line, when nothing was lost */
+	last = last ? strstr(last + 1, "\"lost\":") : NULL;
+	CHECK(last && sscanf(last, "\"lost\":%llu", &lost) == 1);
+	CHECK(lost > 0);
+	CHECK_HAS(tool->err, text_of("%llu events lost: ring buffer full", lost));
+	CHECK_SWITCHES(lines_from(tool->out, "{\"type\":\"slow_wait\",") + lost,
+		       task_switches(work->pid, 0) - before);
+}
+
 /* Of two reports, in files of their own. */
 static void check_heads(const char *extension, const char *head, int n_heads)
 {
