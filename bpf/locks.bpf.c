@@ -118,6 +118,8 @@ static __noinline void wait_count(struct task_struct *task, struct wait *wait,
 	struct lock_key key = { .stack = wait->key, .lock = wait->lock.wait };
 
 	stack_key_owner(&key.stack, task);
+	if (wait->key.remark & WAIT_AT_END) /* the loader looks for who has the lock */
+		key.stack.tid = task_tid(task);
 	lock_count(&key, wait->ns, wait->runnable_ns);
 }
 

@@ -223,7 +223,7 @@ TEST(each_interval_has_its_own_counts)
 	work_go(work);
 	tool_finish(tool);
 	CHECK_EQ(lines_with(tool->out, "\"type\":\"run\""), 3);
-	CHECK_EQ(lines_with(tool->out, "\"name\":\"contend:static_lock\""), 3);
+	CHECK_EQ(lines_with(tool->out, "\"kind\":\"mutex\",\"name\":\"contend:static_lock\""), 3);
 }
 
 TEST(offcputime_hands_its_option_on)
@@ -236,4 +236,61 @@ TEST(offcputime_hands_its_option_on)
 		   "holder");
 	CHECK_HAS(tool->err, "offcputime: --locks has become the tool locks\n");
 	CHECK_HAS(tool->err, "\nlocks: ");
+}
+
+static const char *owner_line(const struct proc *tool, const struct proc *work, int thread)
+{
+	const char *comm = text_of("waits%d", thread);
+
+	return first_line(tool->out, "{\"type\":\"lock_owner\",",
+			  text_of("\"tid\":%llu,\"comm\":\"%s\",",
+				  (unsigned long long)work_value(work->out, comm, "tid"), comm));
+}
+
+/* Each thread has its own mutex and waits for the next one's; one more waits for the first. */
+static void check_deadlock(int n_threads)
+{
+	struct proc *work = work_start("deadlock", text_of("%d", n_threads));
+	struct proc *tool = trace_pid(work, "locks", "--format", "json");
+
+	for (int i = 0; i < n_threads; i++) {
+		const char *line = owner_line(tool, work, i);
+
+		CHECK_HAS(line, "\"state\":\"deadlock\"");
+		CHECK_HAS(line, "\"take_two\",\"wait_forever\",");
+		CHECK_HAS(line, i ? text_of("\"name\":\"deadlock:mutexes+0x%x\"", 40 * i)
+				  : "\"name\":\"deadlock:mutexes\"");
+	}
+	CHECK_EQ(lines_with(tool->out, "\"type\":\"lock_owner\""), n_threads);
+}
+
+TEST(a_deadlock_of_two_threads_is_named)
+{
+	check_deadlock(2);
+}
+
+TEST(a_deadlock_over_three_threads_is_named)
+{
+	check_deadlock(3);
+}
+
+/* A thread that locks its own mutex again. */
+TEST(a_deadlock_of_one_thread_is_named)
+{
+	check_deadlock(1);
+}
+
+TEST(who_has_a_lock_without_a_deadlock_is_named)
+{
+	struct proc *work = work_start("deadlock", "2", "free");
+	struct proc *tool = trace_pid(work, "locks");
+	const char *held = "held now: deadlock:mutexes";
+
+	CHECK_HAS(tool->out,
+		  text_of("%s+0x28 by waits1 (%llu)\n", held,
+			  (unsigned long long)work_value(work->out, "waits1", "tid")),
+		  text_of("%s by waits0 (%llu), which waits for deadlock:mutexes+0x28\n", held,
+			  (unsigned long long)work_value(work->out, "waits0", "tid")),
+		  "            wait_forever\n");
+	CHECK_LACKS(tool->out, "[deadlock]");
 }

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/msg.h"
 #include "locks/lock_names.h"
+#include "locks/lock_owners.h"
 #include "locks/lock_report.h"
 #include "locks/lock_table.h"
 #include "modules/kernelnames.h"
@@ -23,6 +24,7 @@
 struct counted {
 	struct lock_key key;
 	struct lock_sum sum;
+	pid_t tid; /* of a thread that still waits; 0: the wait has ended */
 };
 
 /* Counts from which a report is made. */
@@ -35,7 +37,9 @@ struct locks {
 	struct map_pair tables;
 	struct ringbuf *news;
 	struct lock_names *names;
-	struct lock_table *table; /* of the report being made */
+	struct lock_table *table;    /* of the report being made */
+	struct lock_waiter *waiters; /* those that wait for locks of programs */
+	size_t n_waiters, max_waiters;
 };
 
 static const struct locks fresh = {
@@ -105,6 +109,7 @@ static void finish_locks(struct run *run)
 
 	ringbuf_close(locks->news);
 	lock_table_free(locks->table);
+	free(locks->waiters);
 	lock_names_free(locks->names);
 }
 
@@ -181,6 +186,26 @@ static void collect(const void *key, const void *sum, void *arg)
 	counted = &list->items[list->count++];
 	memcpy(&counted->key, key, sizeof(counted->key));
 	memcpy(&counted->sum, sum, sizeof(counted->sum));
+	counted->tid = (pid_t)counted->key.stack.tid;
+	counted->key.stack.tid = 0; /* threads are not reported apart */
+}
+
+static void add_waiter(struct locks *locks, const struct counted *counted,
+		       const struct lock_name *lock, const char *kind)
+{
+	const struct lock_key *key = &counted->key;
+	struct lock_waiter *w;
+
+	locks->waiters = mem_grow(locks->waiters, locks->n_waiters, &locks->max_waiters,
+				  sizeof(*locks->waiters));
+	w = &locks->waiters[locks->n_waiters++];
+	*w = (struct lock_waiter){ .pid = (pid_t)key->stack.tgid,
+				   .tid = counted->tid,
+				   .addr = key->lock.addr,
+				   .user_id = key->stack.user_id,
+				   .lock = lock,
+				   .kind = kind };
+	memcpy(w->comm, key->stack.comm, TASK_COMM_LEN);
 }
 
 static bool is_shown(const struct run *run, const struct lock_key *key)
@@ -228,6 +253,8 @@ static void report_one(const struct reading *reading, const struct counted *coun
 	}
 	if (is_shown(reading->run, key))
 		lock_table_add(locks->table, lock, kind, key, &counted->sum);
+	if (counted->tid)
+		add_waiter(locks, counted, lock, kind);
 	hand_on(reading, counted, lock, kind);
 }
 
@@ -241,6 +268,7 @@ static int read_locks(struct run *run, map_visit_fn *visit, void *arg)
 
 	lock_table_free(locks->table);
 	locks->table = lock_table_new();
+	locks->n_waiters = 0;
 	if (!run->is_peek)
 		lock_names_begin_report(locks->names);
 	ringbuf_read(locks->news);
@@ -248,6 +276,7 @@ static int read_locks(struct run *run, map_visit_fn *visit, void *arg)
 	for (size_t i = 0; !err && i < list.count; i++)
 		report_one(&reading, &list.items[i]);
 	free(list.items);
+	lock_owners_find(locks->waiters, locks->n_waiters);
 	return err;
 }
 
@@ -274,6 +303,11 @@ static size_t waker_stack(const struct lock_name *lock, uint64_t waker_id,
 	return n;
 }
 
+static const struct frame *const *owner_stack(uint64_t user_id, size_t *n, void *arg)
+{
+	return stacks_frames(arg, user_id, n);
+}
+
 static struct lock_style style_of(struct run *run)
 {
 	return (struct lock_style){ run_given(run, "waker") ? waker_stack : NULL, run };
@@ -282,15 +316,19 @@ static struct lock_style style_of(struct run *run)
 static void write_text(struct run *run)
 {
 	struct lock_style style = style_of(run);
+	const struct locks *locks = locks_of(run);
 
-	lock_table_print(run->out, locks_of(run)->table, &style);
+	lock_table_print(run->out, locks->table, &style);
+	lock_owners_print(run->out, false, locks->waiters, locks->n_waiters, owner_stack, run);
 }
 
 static void append_json(struct run *run)
 {
 	struct lock_style style = style_of(run);
+	const struct locks *locks = locks_of(run);
 
-	lock_table_print_json(run->out, locks_of(run)->table, &style);
+	lock_table_print_json(run->out, locks->table, &style);
+	lock_owners_print(run->out, true, locks->waiters, locks->n_waiters, owner_stack, run);
 }
 
 const struct stacks_source lock_source = {

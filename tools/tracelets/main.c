@@ -86,7 +86,7 @@ static const struct topic {
 	    { "syscount --in-flight -v -p PID 1 1",
 	      "calls that have not returned, oldest first, with kernel stacks" },
 	    { "locks --waker -p PID 5",
-	      "[N waiting]: threads still blocked on this lock; RELEASED_BY: its users" } } },
+	      "held now: the thread that has the lock; [deadlock]: it waits for itself" } } },
 	{ "grows",
 	  "does it grow?",
 	  { { "memleak --growth -p PID 10",

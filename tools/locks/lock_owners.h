@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Threads that have the mutexes for which other threads wait now, and deadlocks among them. */
+#ifndef LOCK_OWNERS_H
+#define LOCK_OWNERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "abi/filter.h"
+#include "locks/lock_names.h"
+#include "output/frames.h"
+
+struct lock_waiter {
+	pid_t pid, tid;
+	char comm[TASK_COMM_LEN + 1];
+	uint64_t addr;	  /* of the futex */
+	uint64_t user_id; /* of its stack */
+	const struct lock_name *lock;
+	const char *kind; /* as in lock_kind_name() */
+
+	/* Set by lock_owners_find(). */
+	uint64_t n_waits;		/* up to now; 0: it does not wait for the lock any more */
+	pid_t owner;			/* the thread that has the lock; 0: unknown */
+	const struct lock_waiter *next; /* the owner, if it waits, too */
+	bool is_in_cycle;		/* owners lead back to this thread */
+};
+
+/*
+ * Finds the owners of mutexes of glibc, and sorts the waiters. An owner is a thread of the waiter's
+ * process, and the waiter has not run while it was looked for: so all threads of a deadlock wait
+ * at the same moment.
+ */
+void lock_owners_find(struct lock_waiter *waiters, size_t n);
+
+/* Returns the frames of a stack, root first. NULL: unknown. */
+typedef const struct frame *const *lock_owner_stack_fn(uint64_t user_id, size_t *n, void *arg);
+
+/*
+ * Prints each lock's owner, with its stack if it waits for a lock itself, and whether that is a
+ * deadlock.
+ */
+void lock_owners_print(FILE *f, bool is_json, const struct lock_waiter *waiters, size_t n,
+		       lock_owner_stack_fn *stack, void *arg);
+
+#endif
