@@ -242,7 +242,7 @@ static __always_inline void record_latency(struct task_struct *task, __u64 ns, b
 	if (major ? !settings.major : !settings.minor)
 		return;
 	hist_record_by_key(ns, settings.by_process ? task_tgid(task) : major,
-			   settings.by_process ? BPF_CORE_READ(task, group_leader) : task);
+			   settings.by_process ? BPF_CORE_READ(task, group_leader)->comm : NULL);
 }
 
 /* Counts the same faults, and the same as major, as mm_account_fault(). */

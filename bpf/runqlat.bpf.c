@@ -112,7 +112,7 @@ static __noinline void wait_count(struct task_struct *task, struct task_struct *
 		report_slow(task, prev, delay_ns);
 	else if (!slower_ns && hist_by)
 		hist_record_by_key(delay_ns, wait_key(task, state, delay_ns),
-				   hist_by == BY_PROCESS ? task->group_leader : task);
+				   hist_by == BY_PROCESS ? task->group_leader->comm : task->comm);
 	else if (!slower_ns)
 		hist_record(delay_ns);
 }

@@ -468,6 +468,74 @@ struct pt_regs {
 };
 #endif
 
+/* ---- block devices ---- */
+
+struct gendisk {
+	int major;
+	int first_minor;
+	char disk_name[32];
+};
+
+struct request_queue {
+	unsigned int queue_depth;
+};
+
+struct request_queue___since5_15 {
+	struct gendisk *disk;
+};
+
+struct block_device {
+	u32 bd_dev;
+};
+
+struct device {
+	u32 devt;
+};
+
+struct hd_struct___before5_11 {
+	struct device __dev;
+};
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+};
+
+struct blkcg {
+	struct cgroup_subsys_state css;
+};
+
+struct blkcg_gq {
+	struct blkcg *blkcg;
+};
+
+struct bio {
+	struct blkcg_gq *bi_blkg; /* the cgroup that is charged */
+};
+
+struct request {
+	struct request_queue *q;
+	u32 cmd_flags;
+	unsigned int __data_len;
+	u64 __sector;
+	struct bio *bio;
+	struct block_device *part; /* NULL: without statistics */
+	u64 start_time_ns;	   /* 0: without statistics */
+};
+
+struct request___before5_11 {
+	struct hd_struct___before5_11 *part;
+};
+
+struct request___before5_17 {
+	struct gendisk *rq_disk;
+};
+
+enum req_flag_bits {
+	__REQ_SYNC = 11,
+	__REQ_META = 12,
+	__REQ_RAHEAD = 19,
+};
+
 struct seq_file;
 
 struct bpf_iter_meta {

@@ -101,6 +101,8 @@ struct hist_settings {
 	bool has_turns; /* two tables by key take turns; else the first is the only one */
 };
 
+#define HIST_NAME_LEN 32
+
 /* The key of a histogram by key: each octave is an element of the table. */
 struct hist_key {
 	__u64 id;

@@ -590,6 +590,67 @@ static __always_inline __u64 percpu_bytes(const __u64 *ctx)
 	return PERCPU_HAS_CALLER ? raw_tp_arg(ctx, 3) : raw_tp_arg(ctx, 2);
 }
 
+/* ---- block requests ---- */
+
+/*
+ * block_rq_insert and block_rq_issue: since 5.11 (commit a54895fa057c), and late in 5.10, the
+ * request is the only argument; before, the queue precedes it.
+ */
+typedef void (*btf_trace_block_rq_issue)(void *data, struct request *rq);
+
+static __always_inline struct request *request_of_queue(const __u64 *ctx)
+{
+	if (bpf_core_type_exists(btf_trace_block_rq_issue))
+		return (void *)raw_tp_arg(ctx, 0);
+	return (void *)raw_tp_arg(ctx, 1);
+}
+
+/* Returns the request's disk. The queue has it since 5.17 (commit f3fa33acca9f). */
+static __always_inline struct gendisk *request_disk(struct request *rq)
+{
+	struct request___before5_17 *old = (void *)rq;
+
+	if (bpf_core_field_exists(old->rq_disk))
+		return old->rq_disk;
+	return ((struct request_queue___since5_15 *)rq->q)->disk;
+}
+
+#define DEVICE_MINOR_BITS 20
+
+/* Returns the number of the request's disk, as the kernel combines it; 0: it has none. */
+static __always_inline __u32 request_disk_number(struct request *rq)
+{
+	struct gendisk *disk = request_disk(rq);
+
+	return disk ? disk->major << DEVICE_MINOR_BITS | disk->first_minor : 0;
+}
+
+/*
+ * Returns the number of the device that the request was made for: the disk or a partition; 0:
+ * unknown, because the disk has its statistics off. Partitions became block devices in 5.11
+ * (commit 0d02129e76ed).
+ */
+static __always_inline __u32 request_part_number(struct request *rq)
+{
+	struct request___before5_11 *old = (void *)rq;
+
+	if (bpf_core_type_exists(struct hd_struct___before5_11))
+		return old->part ? old->part->__dev.devt : 0;
+	return rq->part ? rq->part->bd_dev : 0;
+}
+
+/* Returns the cgroup that is charged for the request; NULL without CONFIG_BLK_CGROUP. */
+static __always_inline struct cgroup *request_cgroup(struct request *rq)
+{
+	struct bio *bio = rq->bio;
+
+	if (!bio || !bpf_core_field_exists(bio->bi_blkg))
+		return NULL;
+	return BPF_CORE_READ(bio, bi_blkg, blkcg, css.cgroup);
+}
+
+#define REQUEST_FLAG(name) (1U << bpf_core_enum_value(enum req_flag_bits, __REQ_##name))
+
 /* Task storage for tracing programs came with 5.12 (commit a10787e6d58c), see task_state.bpf.h. */
 
 #endif

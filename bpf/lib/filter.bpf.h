@@ -99,9 +99,8 @@ static __always_inline bool filter_comm(struct task_struct *task)
 	return true;
 }
 
-static __always_inline bool filter_cgroup(struct task_struct *task)
+static __always_inline bool filter_cgroup(struct cgroup *cgrp)
 {
-	struct cgroup *cgrp = BPF_CORE_READ(task, cgroups, dfl_cgrp);
 	int level = BPF_CORE_READ(cgrp, level);
 	__u64 id = filter_cgroup_id;
 
@@ -145,8 +144,8 @@ static __always_inline bool filter_ids(struct task_struct *task, __u32 tgid)
 	return !filter_has(FILTER_TIDS) || bpf_map_lookup_elem(&filter_tids, &tid);
 }
 
-/* True if the task is to be traced. */
-static __always_inline bool filter_task(struct task_struct *task)
+/* True if the task is to be traced, with that cgroup in place of its own; NULL: its own. */
+static __always_inline bool filter_task_in(struct task_struct *task, struct cgroup *cgrp)
 {
 	__u32 tgid = task_tgid(task);
 
@@ -161,7 +160,15 @@ static __always_inline bool filter_task(struct task_struct *task)
 		return false;
 	if (filter_has(FILTER_COMM) && !filter_comm(task))
 		return false;
-	return !filter_has(FILTER_CGROUP) || filter_cgroup(task);
+	if (!filter_has(FILTER_CGROUP))
+		return true;
+	return filter_cgroup(cgrp ? cgrp : BPF_CORE_READ(task, cgroups, dfl_cgrp));
+}
+
+/* True if the task is to be traced. */
+static __always_inline bool filter_task(struct task_struct *task)
+{
+	return filter_task_in(task, NULL);
 }
 
 /* --follow: a child of a traced process is traced. Loaded only with that option. */

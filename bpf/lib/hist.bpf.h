@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Recording into histograms: one for everything, per CPU and so without atomics, or one for each
- * key (process, thread, namespace, CPU, cgroup), an octave of it per element of a hash table.
+ * key (process, thread, disk, CPU, cgroup), an octave of it per element of a hash table.
  */
 #ifndef HIST_BPF_H
 #define HIST_BPF_H
@@ -13,7 +13,7 @@
 #include "lib/table.bpf.h"
 
 struct hist_label {
-	char comm[TASK_COMM_LEN];
+	char name[HIST_NAME_LEN];
 };
 
 const volatile struct hist_settings hist_settings SEC(".rodata.hist");
@@ -28,8 +28,8 @@ struct {
 TABLE_WITH_TURNS(hist_table, struct hist_key, struct hist_octave, 32768);
 
 /*
- * Names of the keys, stored because the task may be gone when the table is printed. They are never
- * deleted: an LRU map evicts the least recently written ones, which have been printed.
+ * Names of the keys, stored because their owners may be gone when the table is printed. They are
+ * never deleted: an LRU map evicts the least recently written ones, which have been printed.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -67,9 +67,9 @@ __noinline int hist_record(__u64 ns)
 	return 0;
 }
 
-/* Returns the octave of a key; creates it, with the key's label, on the first value. */
+/* Returns the octave of a key; creates it, with the key's name, on the first value. */
 static __always_inline struct hist_octave *hist_find_octave(const struct hist_key *key,
-							    struct task_struct *task)
+							    const void *name)
 {
 	struct hist_label label = {};
 	void *table = TABLE_IN_USE(hist_table, hist_settings.has_turns);
@@ -78,18 +78,18 @@ static __always_inline struct hist_octave *hist_find_octave(const struct hist_ke
 	o = bpf_map_lookup_elem(table, key);
 	if (o)
 		return o;
-	BPF_CORE_READ_INTO(&label.comm, task, comm);
+	bpf_probe_read_kernel_str(label.name, sizeof(label.name), name);
 	bpf_map_update_elem(&hist_labels, &key->id, &label, BPF_ANY);
 	bpf_map_update_elem(table, key, &hist_empty_octave, BPF_NOEXIST);
 	return bpf_map_lookup_elem(table, key);
 }
 
-/* task: the task that labels the key. */
-static __always_inline void hist_record_by_key(__u64 ns, __u64 id, struct task_struct *task)
+/* name: the key's name, anywhere in the kernel's memory; NULL: none. */
+static __always_inline void hist_record_by_key(__u64 ns, __u64 id, const void *name)
 {
 	__u64 fixed = hist_to_fixed(ns);
 	struct hist_key key = { .id = id, .octave = hist_octave_of(fixed) };
-	struct hist_octave *o = hist_find_octave(&key, task);
+	struct hist_octave *o = hist_find_octave(&key, name);
 
 	if (!o) {
 		loss_count(LOSS_MAP_FULL, 1);

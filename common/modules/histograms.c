@@ -91,9 +91,11 @@ static const struct hist_grouping *grouping_of(const struct run *run)
 
 const struct hist_unit *histograms_unit(const struct run *run)
 {
+	const struct histograms_spec *spec = run_spec(run, &histograms_module);
 	const struct histograms *hists = histograms_of(run);
+	const struct hist_unit *unit = spec && spec->unit ? spec->unit(run) : NULL;
 
-	return hists->in_ns ? &hist_nsecs : hists->in_ms ? &hist_msecs : &hist_usecs;
+	return unit ? unit : hists->in_ns ? &hist_nsecs : hists->in_ms ? &hist_msecs : &hist_usecs;
 }
 
 static int check_histograms(struct run *run)
@@ -195,7 +197,11 @@ static uint32_t shown_columns(const struct hist_grouping *grouping)
 		return TABLE_COLUMN(HIST);
 	if (grouping->by_container)
 		return shown | TABLE_COLUMN(CONTAINER);
-	shown |= TABLE_COLUMN(SERIES) | TABLE_COLUMN(grouping->names ? NAME : ID);
+	shown |= TABLE_COLUMN(SERIES);
+	if (grouping->names || grouping->name_of)
+		shown |= TABLE_COLUMN(NAME);
+	if (!grouping->names && (!grouping->name_of || grouping->with_comm))
+		shown |= TABLE_COLUMN(ID);
 	if (grouping->with_comm)
 		shown |= TABLE_COLUMN(COMM);
 	if (grouping->with_cgroup)
@@ -233,15 +239,23 @@ static void write_all(const struct hist_rows *rows, const struct hist *hist)
 	table_row(rows->to, &rows->table, cells);
 }
 
-/* comm: NULL if the grouping has none. */
+static const char *name_of(const struct hist_grouping *grouping, uint64_t id, const char *label,
+			   char buf[HIST_TEXT_MAX])
+{
+	if (grouping->name_of)
+		return grouping->name_of(id, label, buf);
+	return grouping->names ? grouping->names[id] : NULL;
+}
+
+/* label: the key's name by BPF; empty if it has none. */
 static void write_keyed(const struct run *run, const struct hist_rows *rows,
-			const struct keyed_hist *item, const char *comm)
+			const struct keyed_hist *item, const char *label)
 {
 	const struct hist_grouping *grouping = grouping_of(run);
-	const char *name = grouping->names ? grouping->names[item->id] : NULL;
+	char buf[HIST_TEXT_MAX], number[24], title[HIST_TEXT_MAX + 1];
+	const char *name = name_of(grouping, item->id, label, buf);
 	const char *path = "", *container = "", *unit = "";
 	const struct cgroup *cgroup = NULL;
-	char number[24], title[24];
 
 	if (grouping->with_cgroup)
 		cgroup = cgroups_find(histograms_of(run)->cgroups, item->id);
@@ -255,17 +269,18 @@ static void write_keyed(const struct run *run, const struct hist_rows *rows,
 		name = container && *container ? container : "none";
 	}
 	snprintf(number, sizeof(number), "%llu", (unsigned long long)item->id);
-	snprintf(title, sizeof(title), "%llu ", (unsigned long long)item->id);
+	snprintf(title, sizeof(title), "%s%s", name ?: number,
+		 grouping->with_comm || !name ? " " : "");
 	table_row(rows->to, &rows->table,
 		  (const struct cell[]){
 			  [BY] = { .text = grouping->key },
-			  [ID] = { .n = item->id },
+			  [ID] = { .n = item->id, .is_unknown = name },
 			  [NAME] = { .text = name },
-			  [TITLE] = { .text = name ?: title },
+			  [TITLE] = { .text = title },
 			  [SERIES] = { .text = name
 						       ?: *path ? path
 								: number },
-			  [COMM] = { .text = comm },
+			  [COMM] = { .text = label },
 			  [PATH] = { .text = path },
 			  [CONTAINER] = { .text = container },
 			  [UNIT] = { .text = unit },
@@ -375,13 +390,21 @@ static int by_total(const void *a, const void *b)
 static void write_named(const struct run *run, const struct hist_rows *rows,
 			const struct keyed_hist *item)
 {
-	char comm[TASK_COMM_LEN + 1] = {};
+	char label[HIST_NAME_LEN + 1] = {};
 
 	if (!item->id)
-		memcpy(comm, PROCESS_OTHERS, sizeof(PROCESS_OTHERS));
+		memcpy(label, PROCESS_OTHERS, sizeof(PROCESS_OTHERS));
 	else
-		bpf_map_lookup_elem(bpf_map__fd(map_find(run, "hist_labels")), &item->id, comm);
-	write_keyed(run, rows, item, comm);
+		bpf_map_lookup_elem(bpf_map__fd(map_find(run, "hist_labels")), &item->id, label);
+	write_keyed(run, rows, item, label);
+}
+
+static void count_values(struct run *run, const struct keyed_hist *item)
+{
+	const struct hist_grouping *grouping = grouping_of(run);
+
+	if (!run->is_peek && !(grouping->is_repeated && grouping->is_repeated(item->id)))
+		run->recorded += hist_count(item->hist);
 }
 
 static int report_by_key(struct run *run, const struct hist_rows *rows)
@@ -397,8 +420,7 @@ static int report_by_key(struct run *run, const struct hist_rows *rows)
 		qsort(list.items, list.count, sizeof(*list.items), by_total);
 	for (size_t i = 0; !err && i < list.count; i++) {
 		write_named(run, rows, list.items[i]);
-		if (!run->is_peek)
-			run->recorded += hist_count(list.items[i]->hist);
+		count_values(run, list.items[i]);
 	}
 	if (!err && spec->conclude)
 		spec->conclude(run, rows->to, &list);

@@ -10,13 +10,22 @@
 
 extern const struct module histograms_module;
 
+#define HIST_TEXT_MAX 128
+
 /* Key of a tool's histograms: "pid = 1 comm". */
 struct hist_grouping {
 	const char *key;	  /* also the label of metrics */
 	const char *const *names; /* strings printed in place of the numbers; NULL: print numbers */
-	bool with_comm;		  /* the label has the comm after the number */
-	bool with_cgroup;	  /* the number is a cgroup's id: print its path */
-	bool by_container;	  /* the numbers are those of cgroups: total them per container */
+	/*
+	 * The same by a function, which may write into buf. label: the name that BPF recorded with
+	 * the key. Returns NULL to print the number.
+	 */
+	const char *(*name_of)(uint64_t id, const char *label, char buf[HIST_TEXT_MAX]);
+	/* returns true for values that are counted under another key, too; NULL: none */
+	bool (*is_repeated)(uint64_t id);
+	bool with_comm;	   /* the label has the comm after the number */
+	bool with_cgroup;  /* the number is a cgroup's id: print its path */
+	bool by_container; /* the numbers are those of cgroups: total them per container */
 };
 
 /* Name and description of the metric. */
@@ -33,6 +42,9 @@ struct histograms_spec {
 
 	/* Returns the grouping, once options are checked; NULL: one histogram of everything. */
 	const struct hist_grouping *(*grouping)(const struct run *run);
+
+	/* Returns the unit of values that are not times, else NULL; may be NULL. */
+	const struct hist_unit *(*unit)(const struct run *run);
 
 	/* Adds conclusions from the histograms by key to a report; may be NULL. */
 	void (*conclude)(struct run *run, struct table_output *to, const struct hist_list *list);

@@ -266,6 +266,11 @@ static int configure_target(struct run *run)
 	return map_set_settings(run, ".rodata.filter", settings, sizeof(*settings));
 }
 
+bool target_is_everything(const struct run *run)
+{
+	return !target_of(run)->settings.tests;
+}
+
 bool target_reaches_outside(const struct run *run)
 {
 	const struct target *target = target_of(run);

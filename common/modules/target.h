@@ -24,6 +24,9 @@ int target_parse_pid(const char *what, const char *text, void *dest);
 /* After configure: returns true if threads outside of the tool's own pid namespace are traced. */
 bool target_reaches_outside(const struct run *run);
 
+/* After configure: returns true if no option selects tasks. */
+bool target_is_everything(const struct run *run);
+
 /* Returns the processes given by -p or a command; none: everything is traced. */
 bool target_lists_pids(const struct run *run);
 const pid_t *target_pids(const struct run *run);

@@ -17,6 +17,7 @@
 #define BAR_WIDTH 40
 
 const struct hist_unit hist_nsecs = { "nsecs", 1ULL << HIST_MULT_BITS, HIST_MULT_BITS, 0 };
+const struct hist_unit hist_bytes = { "bytes", 1ULL << HIST_MULT_BITS, HIST_MULT_BITS, 0 };
 
 /*
  * 64 / 1000 and 65536 / 1000000 times 2^44, rounded up so that whole units are not rounded down.

@@ -22,6 +22,7 @@ struct hist_unit {
 extern const struct hist_unit hist_nsecs; /* fixed = ns */
 extern const struct hist_unit hist_usecs; /* 1/64 us */
 extern const struct hist_unit hist_msecs; /* 1/65536 ms */
+extern const struct hist_unit hist_bytes; /* fixed = bytes */
 
 /* A histogram. Empty octaves take no memory: there may be one for each of many processes. */
 struct hist {

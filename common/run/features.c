@@ -408,7 +408,7 @@ static const struct feature features[] = {
 	{ "BPF programs", probe_program, NULL, true, "all tools" },
 	{ "lockdown", NULL, show_lockdown, true, "confidentiality refuses all tools" },
 	{ "tp_btf programs", probe_tp_btf, NULL, false,
-	  "runqlat, offcputime, locks, syscount; user stacks" },
+	  "runqlat, biolat, offcputime, locks, syscount; user stacks" },
 	{ "task iterator", probe_iter, NULL, false, "runqlat, offcputime, locks; kernel symbols" },
 	{ "task storage", probe_task_storage, NULL, false, "task state; else a hash table" },
 	{ "helper task_pt_regs", probe_task_pt_regs, NULL, false,

@@ -24,8 +24,8 @@
 static const char *const tools[] = { "runqlat", "offcputime", "profile" };
 
 /* Those, and all that are less alike. */
-static const char *const all_tools[] = { "runqlat",  "offcputime", "profile",
-					 "syscount", "pagefaults", "memleak" };
+static const char *const all_tools[] = { "runqlat",    "offcputime", "profile", "syscount",
+					 "pagefaults", "memleak",    "biolat" };
 
 #define for_each_tool(name) \
 	for (const char *name, *const *t_ = tools; t_ < tools + 3 && (name = *t_); t_++)

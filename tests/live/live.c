@@ -897,9 +897,9 @@ static const struct object_kind {
 /* Settings and programs have the object's name before theirs, of which there are 15 characters. */
 static bool is_ours(const char *name)
 {
-	static const char *const names[] = { "runqlat_",    "offcputi", "profile_", "syscount",
-					     "pagefaul",    "memleak_", "filter_f", "task_state_",
-					     "unwind_proc", "waits_",	"locks_" };
+	static const char *const names[] = { "runqlat_",    "biolat_",	   "offcputi", "profile_",
+					     "syscount",    "pagefaul",	   "memleak_", "filter_f",
+					     "task_state_", "unwind_proc", "waits_",   "locks_" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (!strncmp(name, names[i], strlen(names[i])))

@@ -74,11 +74,12 @@ static struct proc *run_as_user(uint64_t caps, const char *tool, const char *dur
 	return tool_try_in(become_user, &caps, copy_tool(tool), "--duration", duration);
 }
 
-static const char *const tools[] = { "profile", "offcputime", "runqlat", "syscount", "pagefaults" };
+static const char *const tools[] = { "profile", "offcputime", "runqlat",
+				     "biolat",	"syscount",   "pagefaults" };
 
 TEST(what_is_missing_is_named)
 {
-	for (int i = 0; i < 5; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(tools); i++) {
 		struct proc *tool = run_as_user(0, tools[i], "100ms");
 
 		if (tool->status == 127)

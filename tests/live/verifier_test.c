@@ -332,8 +332,8 @@ TEST(the_verifier_has_little_to_do_in_locks)
 
 TEST(functions_that_call_each_other_have_stack_enough_on_old_kernels)
 {
-	static const char *const names[] = { "profile", "waits",    "locks",
-					     "runqlat", "syscount", "pagefaults" };
+	static const char *const names[] = { "profile", "waits",    "locks",	 "runqlat",
+					     "biolat",	"syscount", "pagefaults" };
 	struct verdict v;
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {

@@ -37,7 +37,7 @@ static __always_inline void slice_end(struct task_struct *task)
 	slice_ns = bpf_ktime_get_ns() - state->on_ns;
 	state->on_ns = 0;
 	if (by_process)
-		hist_record_by_key(slice_ns, task_tgid(task), task->group_leader);
+		hist_record_by_key(slice_ns, task_tgid(task), task->group_leader->comm);
 	else
 		hist_record(slice_ns);
 }

@@ -17,13 +17,13 @@ bin=${TRACELETS_BIN:-build}
 list_help()
 {
 	"$bin/$1" --help | awk -v want="$2" '
-		/^[a-z].*:$/ { is_shared = /^(target|stacks|user stacks|live view|metrics|all tools):/ }
+		/^[a-z].*:$/ { is_shared = /^(target|stacks|user stacks|live view|histogram|metrics|all tools):/ }
 		!/^  (-.,|   ) --/ { next }
 		{
 			sub(/^ +/, "")
 			sub(/  .*/, "")
 			has_letter = sub(/^-., /, substr($0, 1, 2) " ")
-			has_own = is_shared && has_letter && !/^-([pvhV] |[UK] --.*stacks|d --delimited|f --folded)/
+			has_own = is_shared && has_letter && !/^-([pvhVmNT] |[UK] --.*stacks|d --delimited|f --folded)/
 		}
 		has_own && want == "own" { print }
 		has_own && want == "shared" { sub(/^-. /, "") }

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Shared by biolat's two sides: settings, keys of histograms, and records of requests. */
+#ifndef ABI_BIOLAT_H
+#define ABI_BIOLAT_H
+
+#include "abi/filter.h"
+
+enum biolat_by {
+	BY_NOTHING,
+	BY_PARTS, /* time, disk and operation, as far as they are wanted */
+	BY_PROCESS,
+	BY_CGROUP,
+};
+
+struct biolat_settings {
+	__u32 by;	  /* enum biolat_by */
+	__u64 parts;	  /* BY_PARTS: those of the key, KEY_HAS_... */
+	bool has_owners;  /* who has submitted a request is needed */
+	bool of_bytes;	  /* values are sizes, not times */
+	bool has_bytes;	  /* sizes are needed */
+	__u64 slower_ns;  /* minimum time to report, instead of counting; 0: count */
+	__s64 n_retained; /* elements for requests that are not in flight */
+	__u32 device;	  /* number of the only disk or partition; 0: all */
+};
+
+/* Parts of a request's time. */
+enum biolat_time {
+	TIME_DEVICE, /* issued until completed */
+	TIME_QUEUE,  /* made until issued */
+	TIME_TOTAL,
+	TIMES,
+};
+
+/* A key by parts: the disk's number, the operation, its classes, the time; and which it has. */
+#define KEY_OP_SHIFT	32
+#define KEY_CLASS_SHIFT 40
+#define KEY_TIME_SHIFT	48
+#define KEY_HAS_DISK	(1ULL << 52)
+#define KEY_HAS_OP	(1ULL << 53)
+#define KEY_HAS_TIME	(1ULL << 54)
+
+/* Classes of an operation; bits. */
+enum biolat_class {
+	CLASS_SYNC = 1,	     /* somebody waits for the write */
+	CLASS_METADATA = 2,  /* of the file system */
+	CLASS_READAHEAD = 4, /* nobody waits for the read yet */
+};
+
+/* The process of writes by the kernel's workers, most of them write-back of files. */
+#define PROCESS_WRITEBACK 0xffffffffU
+
+/* Elements of the map of requests, by default. A small table stays in the CPU's caches. */
+#define BIOLAT_REQUESTS 4096
+
+/* A request that has been made: an element of the map. It serves the next one in its place, too. */
+struct biolat_request {
+	__u64 issued_ns; /* 0: not in flight */
+	__u64 made_ns;	 /* by the kernel; 0: unknown */
+	__u64 bytes;	 /* completed so far */
+	__u64 cgroup;
+	__u32 tgid;
+	bool is_owned;	/* who has submitted it is known */
+	bool is_wanted; /* by the filter */
+	char comm[TASK_COMM_LEN];
+};
+
+/* A request that took at least the time given to --slower. */
+struct biolat_slow {
+	__u64 queue_ns, device_ns;
+	__u64 sector, bytes;
+	__u64 key; /* its operation */
+	__u64 cgroup;
+	__u32 tgid;
+	char comm[TASK_COMM_LEN];
+	char disk[32];
+};
+
+#define BIOLAT_STATUSES 256
+#define BIOLAT_ERRNOS	128
+
+struct biolat_counts {
+	__u64 bytes;	/* of completed requests; with of_bytes only */
+	__u64 requeues; /* issued requests that the driver gave back */
+	/* failed requests by blk_status_t; before 5.16, by errno, from BIOLAT_ERRNOS on */
+	__u64 statuses[BIOLAT_STATUSES];
+};
+
+#endif

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Block I/O latency: from the moment a request is issued to a disk's driver to its completion. The
+ * drivers of stacked devices, which pass bios on, have no requests: each is counted once, at the
+ * disk. Requests are taken from pools, so that an element of the map, once made, serves many of
+ * them: it is found rather than inserted.
+ *
+ * The filter tests the task that submits a request, which is current when the request is made. A
+ * kernel thread acts for a cgroup: it is the one that the request is charged to.
+ */
+#define TASK_READ(task, field) (HAS_TYPED_CURRENT ? (task)->field : BPF_CORE_READ(task, field))
+
+#include "abi/biolat.h"
+#include "lib/hist.bpf.h"
+#include "lib/filter.bpf.h"
+
+#define REQ_OP_MASK  0xff
+#define REQ_OP_WRITE 1
+#define PF_WQ_WORKER 0x20
+
+const volatile struct biolat_settings settings SEC(".rodata.biolat");
+
+struct biolat_counts counts SEC(".data.counts") = {};
+
+/* Elements of the map; beyond half of what it has space for, completed requests leave theirs. */
+__s64 n_requests SEC(".data.requests") = 0;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, BIOLAT_REQUESTS);
+	__type(key, __u64);
+	__type(value, struct biolat_request);
+} requests SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} slow_requests SEC(".maps");
+
+const struct biolat_request new_request = {};
+
+static __always_inline struct biolat_request *request_find(struct request *rq)
+{
+	__u64 key = (__u64)rq;
+
+	return bpf_map_lookup_elem(&requests, &key);
+}
+
+static __noinline struct biolat_request *request_make(struct request *rq)
+{
+	__u64 key = (__u64)rq;
+
+	if (bpf_map_update_elem(&requests, &key, &new_request, BPF_NOEXIST)) {
+		loss_count(LOSS_MAP_FULL, 1);
+		return NULL;
+	}
+	__sync_fetch_and_add(&n_requests, 1);
+	return bpf_map_lookup_elem(&requests, &key);
+}
+
+static __always_inline struct biolat_request *request_find_or_make(struct request *rq)
+{
+	struct biolat_request *found = request_find(rq);
+
+	return found ? found : request_make(rq);
+}
+
+/* ---- who has submitted it ---- */
+
+static __always_inline bool is_writeback(struct task_struct *task, struct request *rq)
+{
+	return TASK_READ(task, flags) & PF_WQ_WORKER &&
+	       (rq->cmd_flags & REQ_OP_MASK) == REQ_OP_WRITE;
+}
+
+static __noinline void request_own(struct request *rq, struct biolat_request *request)
+{
+	struct task_struct *task = current_task();
+	struct cgroup *cgrp = task_is_kthread(task) ? request_cgroup(rq) : NULL;
+
+	request->made_ns = rq->start_time_ns;
+	request->is_owned = true;
+	request->is_wanted = !filter.tests || filter_task_in(task, cgrp);
+	request->cgroup = cgrp ? BPF_CORE_READ(cgrp, kn, id) : task_cgroup(task);
+	if (is_writeback(task, rq)) {
+		request->tgid = PROCESS_WRITEBACK;
+		__builtin_memcpy(request->comm, "[writeback]", sizeof("[writeback]"));
+	} else {
+		request->tgid = task_tgid(task);
+		task_comm(task, request->comm);
+	}
+}
+
+/*
+ * A request keeps its owner until it is completed. One that was merged into another never is: by
+ * the time at which it was made, the next one in its place differs.
+ */
+static __always_inline bool is_owned(struct request *rq, struct biolat_request *request)
+{
+	return request->is_owned && request->made_ns == rq->start_time_ns;
+}
+
+/* ---- completion ---- */
+
+static __always_inline __u64 key_of_operation(struct request *rq)
+{
+	__u32 flags = rq->cmd_flags, op = flags & REQ_OP_MASK;
+	__u64 class = 0;
+
+	if (flags & REQUEST_FLAG(SYNC) && op == REQ_OP_WRITE)
+		class |= CLASS_SYNC;
+	if (flags & REQUEST_FLAG(META))
+		class |= CLASS_METADATA;
+	if (flags & REQUEST_FLAG(RAHEAD))
+		class |= CLASS_READAHEAD;
+	return (__u64)op << KEY_OP_SHIFT | class << KEY_CLASS_SHIFT;
+}
+
+static __always_inline void count_by_parts(struct request *rq, __u64 value, __u64 time)
+{
+	__u64 key = settings.parts | time << KEY_TIME_SHIFT;
+
+	if (settings.parts & KEY_HAS_DISK)
+		key |= request_disk_number(rq);
+	if (settings.parts & KEY_HAS_OP)
+		key |= key_of_operation(rq);
+	hist_record_by_key(value, key,
+			   settings.parts & KEY_HAS_DISK ? request_disk(rq)->disk_name : NULL);
+}
+
+/* Requests of disks that have their statistics off have no time at which they were made. */
+static __noinline void count_times(struct request *rq, __u64 issued_ns, __u64 now_ns)
+{
+	__u64 made_ns = rq->start_time_ns;
+
+	count_by_parts(rq, now_ns - issued_ns, TIME_DEVICE);
+	if (!(settings.parts & KEY_HAS_TIME) || !made_ns)
+		return;
+	if (made_ns > issued_ns)
+		made_ns = issued_ns;
+	count_by_parts(rq, issued_ns - made_ns, TIME_QUEUE);
+	count_by_parts(rq, now_ns - made_ns, TIME_TOTAL);
+}
+
+static __noinline void report_slow(struct request *rq, struct biolat_request *request,
+				   __u64 device_ns)
+{
+	__u64 made_ns = rq->start_time_ns;
+	struct biolat_slow *slow;
+
+	slow = bpf_ringbuf_reserve(&slow_requests, sizeof(*slow), 0);
+	if (!slow) {
+		loss_count(LOSS_RING_FULL, 1);
+		return;
+	}
+	slow->queue_ns = made_ns && made_ns < request->issued_ns ? request->issued_ns - made_ns : 0;
+	slow->device_ns = device_ns;
+	slow->sector = rq->__sector;
+	slow->bytes = request->bytes;
+	slow->key = key_of_operation(rq);
+	slow->cgroup = request->cgroup;
+	slow->tgid = request->tgid;
+	__builtin_memcpy(slow->comm, request->comm, sizeof(slow->comm));
+	bpf_probe_read_kernel_str(slow->disk, sizeof(slow->disk), request_disk(rq)->disk_name);
+	bpf_ringbuf_submit(slow, 0);
+}
+
+/* The time from when it was made, or issued if that is unknown. */
+static __always_inline bool is_slow(struct request *rq, struct biolat_request *request,
+				    __u64 now_ns)
+{
+	__u64 made_ns = rq->start_time_ns;
+
+	return now_ns - (made_ns ? made_ns : request->issued_ns) >= settings.slower_ns;
+}
+
+static __noinline void request_count(struct request *rq, struct biolat_request *request,
+				     __u64 now_ns)
+{
+	__u64 value = settings.of_bytes ? request->bytes : now_ns - request->issued_ns;
+
+	if (settings.of_bytes)
+		__sync_fetch_and_add(&counts.bytes, value);
+	if (settings.slower_ns) {
+		if (is_slow(rq, request, now_ns))
+			report_slow(rq, request, now_ns - request->issued_ns);
+		return;
+	}
+	if (settings.by == BY_PARTS && settings.of_bytes)
+		count_by_parts(rq, value, 0);
+	else if (settings.by == BY_PARTS)
+		count_times(rq, request->issued_ns, now_ns);
+	else if (settings.by == BY_PROCESS)
+		hist_record_by_key(value, request->tgid, request->comm);
+	else if (settings.by == BY_CGROUP)
+		hist_record_by_key(value, request->cgroup, NULL);
+	else
+		hist_record(value);
+}
+
+/* The status was an errno before 5.16 (commit 8a7d267b4a2c). */
+static __always_inline void count_status(__s32 status)
+{
+	__u32 i = status < 0 ? BIOLAT_ERRNOS - status : status;
+
+	i &= BIOLAT_STATUSES - 1;
+	__sync_fetch_and_add(&counts.statuses[i], 1);
+}
+
+static __always_inline void request_end(struct request *rq, struct biolat_request *request,
+					__s32 status)
+{
+	__u64 key = (__u64)rq;
+
+	if (status)
+		count_status(status);
+	request_count(rq, request, bpf_ktime_get_ns());
+	request->issued_ns = 0;
+	if (settings.has_owners)
+		request->is_owned = false;
+	if (n_requests > settings.n_retained && !bpf_map_delete_elem(&requests, &key))
+		__sync_fetch_and_add(&n_requests, -1);
+}
+
+/*
+ * A request may be completed in parts, each of which has an event; and a write that flushes the
+ * disk's cache has a second one, of 0 bytes, when it has long been completed.
+ */
+SEC("tp_btf/block_rq_complete")
+int biolat_complete(const __u64 *ctx)
+{
+	struct request *rq = (void *)raw_tp_arg(ctx, 0);
+	__u32 bytes = raw_tp_arg(ctx, 2);
+	struct biolat_request *request = request_find(rq);
+
+	if (!request || !request->issued_ns)
+		return 0;
+	if (settings.has_bytes)
+		request->bytes += bytes;
+	if (bytes >= rq->__data_len)
+		request_end(rq, request, (__s32)raw_tp_arg(ctx, 1));
+	return 0;
+}
+
+/* The driver could not take it, and gives it back: it will be issued again. */
+SEC("tp_btf/block_rq_requeue")
+int biolat_requeue(const __u64 *ctx)
+{
+	struct biolat_request *request = request_find(request_of_queue(ctx));
+
+	if (!request || !request->issued_ns)
+		return 0;
+	request->issued_ns = 0;
+	__sync_fetch_and_add(&counts.requeues, 1);
+	return 0;
+}
+
+/* ---- submission and issue: attached last, or requests would seem to stay in flight ---- */
+
+/* Since 6.5 (commit 5a80bd075f3b), in the context of the task that submits. */
+SEC("tp_btf/block_io_start")
+int BPF_PROG(biolat_start, struct request *rq)
+{
+	struct biolat_request *request = request_find_or_make(rq);
+
+	if (request)
+		request_own(rq, request);
+	return 0;
+}
+
+/*
+ * Before 6.5. Nearly all requests are inserted, or else issued, by the task that submits; a worker
+ * does so for those that wait until the disk has flushed its cache.
+ */
+SEC("tp_btf/block_rq_insert")
+int biolat_insert(const __u64 *ctx)
+{
+	struct request *rq = request_of_queue(ctx);
+	struct biolat_request *request = request_find_or_make(rq);
+
+	if (request && !is_owned(rq, request))
+		request_own(rq, request);
+	return 0;
+}
+
+static __always_inline bool is_on_device(struct request *rq)
+{
+	return !settings.device || request_disk_number(rq) == settings.device ||
+	       request_part_number(rq) == settings.device;
+}
+
+SEC("tp_btf/block_rq_issue")
+int biolat_issue(const __u64 *ctx)
+{
+	struct request *rq = request_of_queue(ctx);
+	struct biolat_request *request;
+
+	if (!is_on_device(rq))
+		return 0;
+	request = request_find_or_make(rq);
+	if (!request)
+		return 0;
+	if (settings.has_owners && !is_owned(rq, request))
+		request_own(rq, request);
+	if (settings.has_owners && !request->is_wanted)
+		return 0;
+	if (settings.has_bytes)
+		request->bytes = 0;
+	request->issued_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * biolat, live, on a disk of its own: a loop device on a file in memory, or the one that
+ * TRACELETS_DISK names, which may be overwritten. The measure is what the kernel counts for that
+ * disk, /proc/diskstats, and the workload's plan.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/loop.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fuse.h"
+#include "live.h"
+
+#define DISK_BYTES (32 << 20)
+
+/* ---- the disk ---- */
+
+static int disk_fd = -1, disk_file = -1;
+static char disk_path[64]; /* "/dev/loop3" */
+
+/* Returns a loop device on that file; -1: impossible. The kernel frees it at its last close. */
+static int open_loop(int file, char *path, size_t size)
+{
+	int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC), fd = -1;
+	struct loop_info64 info = { .lo_flags = LO_FLAGS_AUTOCLEAR };
+
+	/* others may take the same one */
+	for (int i = 0; control >= 0 && i < 50; i++) {
+		snprintf(path, size, "/dev/loop%d", ioctl(control, LOOP_CTL_GET_FREE));
+		fd = open(path, O_RDWR | O_CLOEXEC);
+		if (fd >= 0 && !ioctl(fd, LOOP_SET_FD, file) &&
+		    !ioctl(fd, LOOP_SET_STATUS64, &info))
+			break;
+		if (fd >= 0)
+			close(fd);
+		fd = -1;
+	}
+	if (control >= 0)
+		close(control);
+	return fd;
+}
+
+static int open_disk(void)
+{
+	int file = memfd_create("disk", MFD_CLOEXEC | MFD_ALLOW_SEALING), fd = -1;
+
+	if (!ftruncate(file, DISK_BYTES))
+		fd = open_loop(file, disk_path, sizeof(disk_path));
+	disk_file = file;
+	return fd;
+}
+
+static const char *disk_lacks(void)
+{
+	const char *given = getenv("TRACELETS_DISK");
+
+	if (*disk_path)
+		return NULL;
+	if (given)
+		snprintf(disk_path, sizeof(disk_path), "%s", given);
+	else if ((disk_fd = open_disk()) < 0)
+		*disk_path = '\0';
+	return *disk_path ? NULL : "there is no disk to write on";
+}
+
+static const char *disk_name(void)
+{
+	return strrchr(disk_path, '/') + 1;
+}
+
+/* Documentation/admin-guide/iostats.rst. A flush is also counted as a write of no sectors. */
+struct disk_counts {
+	uint64_t reads, read_sectors, writes, written_sectors, flushes;
+};
+
+static struct disk_counts disk_counts(void)
+{
+	const char *rest = file_read("/proc/diskstats"), *line;
+	struct disk_counts c = {};
+
+	line = line_with(&rest, text_of(" %s ", disk_name()), "");
+	if (line)
+		sscanf(strstr(line, disk_name()),
+		       "%*s %" SCNu64 " %*s %" SCNu64 " %*s %" SCNu64 " %*s %" SCNu64
+		       " %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64,
+		       &c.reads, &c.read_sectors, &c.writes, &c.written_sectors, &c.flushes);
+	return c;
+}
+
+/* Traces the disk while the workload does what it was told. */
+#define TRACE_DISK(work, ...) trace_work(work, ARGV("biolat", "-d", disk_name(), __VA_ARGS__))
+
+/* ---- counts ---- */
+
+TEST_UNLESS(disk_lacks, every_request_is_counted_once)
+{
+	struct proc *work =
+		work_start("disk", disk_path, "read", "101", "4096", "write", "53", "8192");
+	struct disk_counts before = disk_counts(), now;
+	struct proc *tool = TRACE_DISK(work, "-v");
+
+	now = disk_counts();
+	CHECK(now.reads - before.reads >= 101);
+	CHECK_EQ(hist_count_of(tool->out, NULL),
+		 now.reads + now.writes - before.reads - before.writes);
+	CHECK_EQ(hist_rows_of(tool->out, NULL), hist_count_of(tool->out, NULL));
+	CHECK_EQ(truth_value(tool), hist_count_of(tool->out, NULL));
+	CHECK_LACKS(tool->out, "in flight:");
+}
+
+/* The kernel makes few requests of many small writes, and several of a large one. */
+TEST_UNLESS(disk_lacks, merged_and_split_requests_are_counted_as_the_disk_gets_them)
+{
+	struct proc *work = work_start("disk", disk_path, "buffered", "1001", "4096", "write", "5",
+				       "1048576", "read", "5", "1048576");
+	struct disk_counts before = disk_counts(), now;
+	struct proc *tool = TRACE_DISK(work, "-F");
+
+	now = disk_counts();
+	CHECK_EQ(hist_count_of(tool->out, "operation = read\n"), now.reads - before.reads);
+	CHECK_EQ(hist_count_of(tool->out, NULL),
+		 now.reads + now.writes - before.reads - before.writes);
+}
+
+/* A write that has to be on the disk when it returns may flush its cache first, or after. */
+TEST_UNLESS(disk_lacks, flushes_are_counted_and_their_writes_once)
+{
+	struct proc *work = work_start("disk", disk_path, "sync", "31", "4096", "flush", "7", "0");
+	struct disk_counts before = disk_counts();
+	struct proc *tool = TRACE_DISK(work, "-F");
+
+	CHECK_EQ(hist_count_of(tool->out, "operation = flush\n"),
+		 disk_counts().flushes - before.flushes);
+	CHECK_EQ(hist_count_of(tool->out, "operation = sync write\n"), 31);
+}
+
+TEST_UNLESS(disk_lacks, operations_are_told_apart)
+{
+	struct proc *work =
+		work_start("disk", disk_path, "read", "41", "4096", "write", "23", "4096");
+	struct proc *tool = trace_pid(work, "biolat", "-d", disk_name(), "-F");
+
+	CHECK_EQ(hist_count_of(tool->out, "operation = read\n"), 41);
+	CHECK_EQ(hist_count_of(tool->out, "operation = sync write\n"), 23);
+}
+
+TEST_UNLESS(disk_lacks, time_in_the_queue_is_apart)
+{
+	struct proc *work = work_start("disk", disk_path, "read", "41", "4096");
+	struct proc *tool = trace_pid(work, "biolat", "-d", disk_name(), "-Q");
+
+	CHECK_EQ(hist_count_of(tool->out, "time = queue\n"), 41);
+	CHECK_EQ(hist_count_of(tool->out, "time = device\n"), 41);
+	CHECK_EQ(hist_count_of(tool->out, "time = total\n"), 41);
+	CHECK_EQ(truth_value(tool), 41);
+}
+
+TEST_UNLESS(disk_lacks, sizes_add_up_to_what_the_disk_counts)
+{
+	struct proc *work = work_start("disk", disk_path, "buffered", "101", "4096", "write", "5",
+				       "1048576", "read", "7", "524288");
+	struct disk_counts before = disk_counts(), now;
+	struct proc *tool = TRACE_DISK(work, "--bytes", "--format", "json");
+	uint64_t sectors;
+
+	now = disk_counts();
+	sectors = now.read_sectors + now.written_sectors - before.read_sectors -
+		  before.written_sectors;
+	CHECK_EQ(json_sum(tool->out, "requests", "bytes"), sectors * 512);
+	CHECK_EQ(json_sum(tool->out, "histogram", "count"), truth_value(tool));
+	work = work_start("disk", disk_path, "read", "41", "8192");
+	tool = trace_pid(work, "biolat", "-d", disk_name(), "--bytes", "-F");
+	CHECK_HAS(tool->out, "operation = read\n     bytes               : count ");
+	CHECK_HAS(tool->out, "count 41  avg 8192  p50 8192 ");
+	CHECK_HAS(tool->out, "\ntransferred: 328 KiB, ");
+}
+
+TEST_UNLESS(disk_lacks, letters_of_bcc_can_be_combined)
+{
+	struct proc *work = work_start("disk", disk_path, "read", "41", "4096");
+	struct proc *tool = TRACE_DISK(work, "-TmQDF", "100s", "1");
+	const char *title = text_of("disk, operation, time = %s, read, device\n", disk_name());
+
+	CHECK(hist_count_of(tool->out, title) >= 41);
+	CHECK_HAS(tool->out, "     msecs               : count    distribution\n");
+}
+
+TEST_UNLESS(disk_lacks, slow_requests_have_a_line_each)
+{
+	struct proc *work = work_start("disk", disk_path, "read", "41", "8192"), *tool;
+
+	tool = trace_pid(work, "biolat", "-d", disk_name(), "--slower", "1ns");
+	CHECK_EQ(lines_from(tool->out, "TIME     DISK       OPERATION "), 1);
+	CHECK_EQ(lines_with(tool->out, text_of(" %-10s read ", disk_name())), 41);
+	CHECK_EQ(lines_with(tool->out, text_of(" %7d disk  ", work->pid)), 41);
+	CHECK_EQ(truth_value(tool), 41);
+	work = work_start("disk", disk_path, "read", "3", "8192");
+	tool = trace_pid(work, "biolat", "-d", disk_name(), "--slower", "1ns", "--format", "json");
+	CHECK_EQ(json_sum(tool->out, "slow_request", "bytes"), 3 * 8192);
+	CHECK_EQ(json_sum(tool->out, "slow_request", "sector"), (0 + 1 + 2) * 16);
+	CHECK_EQ(json_sum(tool->out, "slow_request", "pid"), 3 * (uint64_t)work->pid);
+	work = work_start("disk", disk_path, "read", "3", "8192");
+	tool = trace_pid(work, "biolat", "-d", disk_name(), "--slower", "100s");
+	CHECK_EQ(truth_value(tool), 0);
+}
+
+/* ---- a disk that hangs, and one that fails ---- */
+
+/* A disk whose file is in a file system of this process's child, which can be stopped. */
+struct slow_disk {
+	int fd;
+	pid_t server;
+	char path[64];
+};
+
+static bool mount_slow(struct slow_disk *disk, const struct fuse_file *file)
+{
+	int fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+
+	if (fuse < 0 || mount("fuse", file->folder, "fuse", MS_NOSUID | MS_NODEV,
+			      text_of("fd=%d,rootmode=40000,user_id=0,group_id=0", fuse)))
+		return false;
+	disk->server = fork();
+	if (!disk->server)
+		fuse_serve(fuse, file);
+	close(fuse);
+	return true;
+}
+
+static bool open_slow(struct slow_disk *disk)
+{
+	const char *folder = folder_make(), *path = text_of("%s/contents", folder);
+	const char *point = folder_make();
+	struct fuse_file file = { point, "file", path, false };
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600), opened;
+
+	if (fd < 0 || ftruncate(fd, 1 << 20) || !mount_slow(disk, &file))
+		return false;
+	close(fd);
+	opened = open(text_of("%s/file", point), O_RDONLY | O_CLOEXEC);
+	disk->fd = open_loop(opened, disk->path, sizeof(disk->path));
+	if (opened >= 0)
+		close(opened);
+	umount2(point, MNT_DETACH);
+	return disk->fd >= 0;
+}
+
+/* The reports say so while it hangs, and afterwards that nothing is left. */
+TEST(requests_in_flight_are_seen_while_a_disk_hangs)
+{
+	struct proc *works[3], *tool;
+	struct slow_disk disk = {};
+
+	if (!open_slow(&disk))
+		SKIP("no loop device on a file of FUSE can be made here");
+	for (int i = 0; i < 3; i++)
+		works[i] = work_start("disk", disk.path, "read", text_of("%d", i + 1), "4096");
+	tool = tool_start("biolat", "-d", disk.path, "--interval", "100ms");
+	kill(disk.server, SIGSTOP);
+	for (int i = 0; i < 3; i++)
+		work_go(works[i]);
+	CHECK(proc_wait_for(tool, "in flight: 3, oldest "));
+	kill(disk.server, SIGCONT);
+	for (int i = 0; i < 3; i++)
+		work_wait_done(works[i]);
+	tool_stop(tool);
+	CHECK_EQ(sum_from(tool->out, "count "), 1 + 2 + 3);
+	tool = tool_run("biolat", "-d", disk.path, "100ms", "1");
+	CHECK_LACKS(tool->out, "in flight");
+	close(disk.fd);
+	kill(disk.server, SIGKILL);
+}
+
+/* The file may not grow any more, to where the disk still writes. */
+TEST_UNLESS(disk_lacks, failed_requests_are_counted_by_status)
+{
+	struct proc *tool;
+	int fd = open(disk_path, O_RDWR | O_DIRECT | O_CLOEXEC);
+
+	if (disk_file < 0)
+		SKIP("the disk doesn't fail");
+	CHECK(!ftruncate(disk_file, DISK_BYTES / 2) && !fcntl(disk_file, F_ADD_SEALS, F_SEAL_GROW));
+	tool = tool_start("biolat", "-d", disk_name());
+	for (int i = 0; i < 3; i++) {
+		static char block[4096] __attribute__((aligned(4096)));
+
+		CHECK(pwrite(fd, block, sizeof(block), DISK_BYTES - 4096) < 0);
+	}
+	tool_stop(tool);
+	CHECK_HAS(tool->out, "failed: 3 (I/O error)\n");
+	CHECK_EQ(hist_count_of(tool->out, NULL), 3);
+	close(fd);
+}
+
+/* ---- whose ---- */
+
+TEST_UNLESS(disk_lacks, requests_belong_to_the_process_that_submits)
+{
+	struct proc *other = work_start("disk", disk_path, "read", "101", "4096");
+	struct proc *work = work_start("disk", disk_path, "read", "41", "4096");
+	struct proc *tool = tool_start("biolat", "-d", disk_name(), "-P");
+
+	work_do(other);
+	work_do(work);
+	tool_stop(tool);
+	CHECK_EQ(hist_count_of(tool->out, text_of("pid = %d disk\n", work->pid)), 41);
+	CHECK_EQ(hist_count_of(tool->out, text_of("pid = %d disk\n", other->pid)), 101);
+}
+
+TEST_UNLESS(disk_lacks, a_filter_selects_who_submits)
+{
+	struct proc *other = work_start("disk", disk_path, "read", "101", "4096");
+	struct proc *work = work_start("disk", disk_path, "read", "41", "4096");
+	struct proc *tool = tool_start_on(work, "biolat", "-d", disk_name());
+
+	work_do(other);
+	work_do(work);
+	tool_stop(tool);
+	CHECK_EQ(hist_count_of(tool->out, NULL), 41);
+}
+
+static const char *cgroup_and_disk_lack(void)
+{
+	const char *lack = disk_lacks();
+
+	return lack ? lack : cgroups_lack();
+}
+
+TEST_UNLESS(cgroup_and_disk_lack, requests_belong_to_a_cgroup)
+{
+	const char *cgroup = cgroup_make("biolat");
+	struct proc *work = work_start("disk", disk_path, "read", "41", "4096"), *tool;
+
+	CHECK(cgroup_add(cgroup, work->pid));
+	wait_until_blocked(work->pid);
+	tool = TRACE_DISK(work, "-c", cgroup, "--per-cgroup");
+	CHECK_EQ(lines_from(tool->out, "cgroup = "), 1);
+	CHECK_EQ(lines_with(tool->out, strrchr(cgroup, '/')), 1);
+	CHECK_EQ(hist_count_of(tool->out, "cgroup = "), 41);
+}
+
+/* ---- what is refused ---- */
+
+TEST(a_mistyped_disk_is_refused)
+{
+	CHECK_REFUSED("nosuchdisk", "biolat", "-d", "nosuchdisk");
+	CHECK_REFUSED("/dev/null", "biolat", "-d", "/dev/null");
+	CHECK_REFUSED("exclude", "biolat", "-P", "-D");
+	CHECK_REFUSED("--slower", "biolat", "-P", "--slower", "1ms");
+	CHECK_REFUSED("prometheus", "biolat", "-QD", "--format", "prometheus");
+}
+
+/* ---- formats ---- */
+
+TEST_UNLESS(disk_lacks, json_and_metrics_have_the_same_counts)
+{
+	struct proc *work = work_start("disk", disk_path, "read", "41", "4096");
+	struct proc *tool = trace_pid(work, "biolat", "-d", disk_name(), "-D", "--format", "json");
+
+	CHECK_EQ(json_sum(tool->out, "histogram", "count"), 41);
+	CHECK_HAS(tool->out, text_of("\"by\":\"disk\",\"name\":\"%s\",", disk_name()));
+	CHECK_HAS(tool->out, "{\"type\":\"requests\",\"in_flight\":0,\"oldest_ns\":0,");
+	work = work_start("disk", disk_path, "read", "41", "4096");
+	tool = trace_pid(work, "biolat", "-d", disk_name(), "-D", "--format", "prometheus");
+	CHECK_EQ(sum_from(tool->out, text_of("tracelets_biolat_request_seconds_count{disk=\"%s\"} ",
+					     disk_name())),
+		 41);
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Is it the disk? Measures requests from their issue to the disk to their completion, as a
+ * histogram, with the time in the queue apart if wanted, and counts those that fail or that are
+ * still in flight.
+ */
+#include <errno.h>
+
+#include "abi/biolat.h"
+#include "base/clock.h"
+#include "biolat/disks.h"
+#include "biolat/groups.h"
+#include "biolat/leftovers.h"
+#include "biolat/slow.h"
+#include "modules/histograms.h"
+#include "modules/numbers.h"
+#include "modules/target.h"
+#include "run/bpf_object.h"
+#include "run/bpfmap.h"
+#include "run/features.h"
+#include "run/tool.h"
+
+#include "biolat.skel.h"
+
+static const struct groups defaults;
+
+static const struct opt opts[] = {
+	{ 'Q', "queue", NULL, OPT_FLAG(struct groups, time),
+	  "print the times in queue and device, and their total" },
+	{ 'D', "per-disk", NULL, OPT_FLAG(struct groups, disk), "print one per disk" },
+	{ 'F', "per-operation", NULL, OPT_FLAG(struct groups, operation),
+	  "print one per operation (read, write, flush, discard)" },
+	{ 'd', "disk", "DISK", OPT_PARSED(struct groups, device, disks_parse),
+	  "trace only this disk or partition" },
+	{ 0, "bytes", NULL, OPT_FLAG(struct groups, bytes), "print sizes and throughput, not times",
+	  "queue" },
+	{ 'P', "pids", NULL, OPT_FLAG(struct groups, process),
+	  "print one per process that submits" },
+	{ 0, "per-cgroup", NULL, OPT_FLAG(struct groups, cgroup), "print one per cgroup (v2)" },
+	{ 0, "per-container", NULL, OPT_FLAG(struct groups, container),
+	  "print one per container (from cgroup paths)" },
+	{ 0, "slower", "MS", OPT_DURATION(struct groups, slower_ns, NS_PER_MS),
+	  "print requests of at least MS, one per line", "bytes" },
+	{},
+};
+
+static const struct hist_grouping *grouping(const struct run *run)
+{
+	return groups_find(run->options);
+}
+
+static bool wants_lines(const struct run *run)
+{
+	return ((const struct groups *)run->options)->slower_ns > 0;
+}
+
+static const struct hist_unit *unit(const struct run *run)
+{
+	return ((const struct groups *)run->options)->bytes ? &hist_bytes : NULL;
+}
+
+static const struct histograms_spec histograms = {
+	.metric = { "tracelets_biolat_request_seconds",
+		    "Time of block requests, from their issue to their completion." },
+	.grouping = grouping,
+	.unit = unit,
+};
+
+/* Leaves out one of the two events that show who submits, or both: the better one came with 6.5. */
+static int choose_programs(struct run *run, bool has_owners)
+{
+	const struct btf *types = has_owners ? object_types(run) : NULL;
+	bool has_start = types && features_tracepoint(types, "block_io_start");
+
+	if (has_owners && !types)
+		return -EINVAL;
+	if (!has_start)
+		program_leave_out(run, "biolat_start");
+	if (has_start || !has_owners)
+		program_leave_out(run, "biolat_insert");
+	return 0;
+}
+
+static int configure(struct run *run)
+{
+	const struct groups *groups = run->options;
+	struct biolat_settings settings = {
+		.by = groups_by(groups),
+		.parts = groups_parts(groups),
+		.of_bytes = groups->bytes,
+		.has_bytes = groups->bytes || groups->slower_ns,
+		.slower_ns = groups->slower_ns,
+		.device = groups->device,
+	};
+	uint32_t n_requests = BIOLAT_REQUESTS;
+
+	settings.has_owners = wants_lines(run) || settings.by == BY_PROCESS ||
+			      settings.by == BY_CGROUP || !target_is_everything(run);
+	if (run_given(run, "entries"))
+		n_requests = histograms_entries(run);
+	settings.n_retained = n_requests / 2;
+	bpf_map__set_max_entries(map_find(run, "requests"), n_requests);
+	map_fill_on_demand(run, "requests");
+	return map_set_settings(run, ".rodata.biolat", &settings, sizeof(settings)) ||
+			       choose_programs(run, settings.has_owners)
+		       ? -EINVAL
+		       : 0;
+}
+
+static int report(struct run *run)
+{
+	int err;
+
+	if (wants_lines(run))
+		return slow_report(run);
+	err = leftovers_read(run);
+	if (!err && run->is_metrics)
+		leftovers_report(run);
+	if (!err)
+		err = histograms_report(run);
+	if (!err && !run->is_metrics)
+		leftovers_report(run);
+	return err;
+}
+
+DEFINE_SKELETON(biolat);
+
+static const struct tool biolat = {
+	.name = "biolat",
+	.summary = "Shows how long disks take for requests, as a histogram.",
+	.examples = "  biolat 5             # a histogram every 5 seconds\n"
+		    "  biolat -Q 10 1       # is it the disk, or the queue before it?\n"
+		    "  biolat -DF 10 1      # one per disk and operation\n"
+		    "  biolat -P 10 1       # whose requests?\n"
+		    "  biolat --slower 100  # single requests that take 100 ms\n",
+	.usual = "pid queue per-disk per-operation disk pids per-container milliseconds format "
+		 "output",
+	.unit = "requests",
+	.operands = OPERANDS_INTERVAL,
+	.letters = { { 'c', "cgroup" } },
+	.opts = opts,
+	.options = DEFAULTS(defaults),
+	.modules = { { &target_module },
+		     { &histograms_module, &histograms },
+		     { &leftovers_module },
+		     { &slow_module, NULL, wants_lines },
+		     { &numbers_module } },
+	.skeleton = &skeleton,
+	.check = groups_check,
+	.configure = configure,
+	.report = report,
+};
+
+int main(int argc, char **argv)
+{
+	return tool_main(&biolat, argc, argv);
+}
