@@ -116,6 +116,7 @@ struct known_place *places_get(struct places *places, const struct place *place)
 	if (!known) {
 		known = mem_zalloc(1, sizeof(*known));
 		known->place = *place;
+		usyms_hold(&place->location);
 		if (place->function)
 			runtime_function_hold(place->function);
 		hashtable_add(&places->table, &known->link, hash);
@@ -139,20 +140,10 @@ void places_release(struct places *places, struct known_place *known)
 		return;
 	drop_frames(known);
 	hashtable_remove(&places->table, &known->link);
+	usyms_release(&known->place.location);
 	if (known->place.function)
 		runtime_function_release(known->place.function);
 	free(known);
-}
-
-static void keep_place(struct hashlink *link, void *arg)
-{
-	(void)arg;
-	usyms_keep(&container_of(link, struct known_place, link)->place.location);
-}
-
-void places_keep(struct places *places)
-{
-	hashtable_visit(&places->table, keep_place, NULL);
 }
 
 static void forget_name(struct hashlink *link, void *arg)

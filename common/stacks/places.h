@@ -57,8 +57,7 @@ void places_release(struct places *places, struct known_place *known);
 void places_look_up(struct places *places, void (*meanwhile)(void *arg), void *arg);
 
 /*
- * Looks up locations in files that are about to be released (usyms_release_files()), and caches
- * their names.
+ * Looks up locations in files that are about to be released (usyms_age()), and caches their names.
  */
 void places_look_up_leaving(struct places *places);
 
@@ -67,8 +66,5 @@ void place_look_up(struct places *places, struct known_place *known);
 
 /* Ends a report: JIT code may have other names in the next one. */
 void places_end_report(struct places *places);
-
-/* usyms_keep() for all of them. */
-void places_keep(struct places *places);
 
 #endif

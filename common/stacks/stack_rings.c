@@ -11,7 +11,7 @@
 #include "stacks/stack_rings.h"
 #include "stacks/user_stacks.h"
 
-#define FILES_NS (5 * NS_PER_S)
+#define TICK_NS (5 * NS_PER_S)
 
 static bool has_functions(const struct stack_def *def)
 {
@@ -94,13 +94,13 @@ static int on_copy(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-static enum loop_verdict release_files(int fd, void *arg)
+static enum loop_verdict tick(int fd, void *arg)
 {
 	const struct stack_rings *rings = arg;
 	uint64_t n_ticks;
 
 	if (read(fd, &n_ticks, sizeof(n_ticks)) > 0)
-		stackdefs_release_files(rings->defs);
+		stackdefs_tick(rings->defs, clock_now_ns());
 	return LOOP_GO;
 }
 
@@ -112,7 +112,7 @@ int stack_rings_open(struct stack_rings *rings, void (*then)(struct run *run))
 	if (!rings->definitions)
 		return -EIO;
 	ringbuf_then(rings->definitions, then);
-	rings->timer_fd = loop_every(run->loop, FILES_NS, release_files, rings);
+	rings->timer_fd = loop_every(run->loop, TICK_NS, tick, rings);
 	if (rings->timer_fd < 0)
 		return msg_errno(rings->timer_fd, "timer: setup failed");
 	if (!user_stacks_makes_copies(rings->user_stacks) || !map_find(run, "unwind_copies"))

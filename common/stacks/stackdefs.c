@@ -16,6 +16,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/container.h"
+#include "base/epoch.h"
 #include "base/hash.h"
 #include "base/hashtable.h"
 #include "base/mem.h"
@@ -184,6 +185,8 @@ static uint32_t merge_functions(const struct meanings *meanings, const struct st
  * which they outlive. Names are looked up on demand.
  */
 
+#define MANY_TRACES 4096
+
 #define WAKER_WORDS  4 /* of STACK_WAKER: */
 #define WAKER_STACKS 2 /* the first are stack ids */
 
@@ -195,7 +198,7 @@ struct trace {
 	struct stack_flaw flaw;	     /* of a user stack */
 	char *file;		     /* owned name of the flaw's file; NULL: none */
 	unsigned int n_users;	     /* number of definitions that refer to it */
-	uint32_t last_used;	     /* by a report */
+	uint32_t used;		     /* the latest epoch in which it was */
 	bool is_trimmed;
 	uint32_t n_trimmed; /* number of the tracer's own locations at the leaf */
 	uint32_t n;
@@ -214,7 +217,9 @@ struct traces {
 	struct places *places;
 	const struct frame **frames; /* frames of the interned stack requested last, root first */
 	size_t frames_cap;
-	uint32_t n_reports;
+	uint32_t epoch;
+	uint64_t epoch_ns; /* its beginning */
+	struct cache_age age;
 };
 
 /* The processes stay the caller's, and outlive this. */
@@ -223,6 +228,7 @@ static struct traces *traces_new(struct processes *processes, const struct dso_o
 	struct traces *traces = mem_zalloc(1, sizeof(*traces));
 
 	traces->processes = processes;
+	traces->epoch_ns = clock_now_ns();
 	traces->usyms = usyms_new(processes, options);
 	traces->meanings = meanings_new();
 	traces->places = places_new(traces->usyms, options && options->places);
@@ -285,7 +291,7 @@ static struct trace *traces_find(struct traces *traces, uint64_t id)
 	struct trace *trace = find_id(traces, id);
 
 	if (trace)
-		trace->last_used = traces->n_reports;
+		trace->used = traces->age.epoch;
 	return trace;
 }
 
@@ -344,7 +350,7 @@ static struct trace *intern_trace(struct traces *traces, const struct trace *dra
 		release_places(traces, draft);
 	else
 		trace = add_trace(traces, draft, id);
-	trace->last_used = traces->n_reports;
+	trace->used = traces->age.epoch;
 	return trace;
 }
 
@@ -453,22 +459,17 @@ static void traces_preload(struct traces *traces, pid_t pid, uint32_t generation
 	usyms_preload(traces->usyms, pid, generation);
 }
 
-/* Evicts interned stacks that neither a definition nor the last two reports needed. */
+/* Releases interned stacks by age, unless a definition has them. */
 static void release(struct hashlink *link, void *arg)
 {
 	struct trace *trace = container_of(link, struct trace, link);
 	struct traces *traces = arg;
 
-	if (trace->n_users || trace->last_used + 1 >= traces->n_reports)
+	if (trace->n_users || !cache_lets_go(&traces->age, trace->used))
 		return;
 	hashtable_remove(&traces->table, link);
 	release_places(traces, trace);
 	free_trace(trace);
-}
-
-static void keep_places(void *arg)
-{
-	places_keep(((struct traces *)arg)->places);
 }
 
 static void look_up_leaving(void *arg)
@@ -476,19 +477,26 @@ static void look_up_leaving(void *arg)
 	places_look_up_leaving(((struct traces *)arg)->places);
 }
 
-/* Called every few seconds, see usyms_release_files(): interned stacks keep their names. */
-static void traces_release_files(struct traces *traces)
+/* Interned stacks keep the names that they have, and get those of files to be closed. */
+static void traces_tick(struct traces *traces, uint64_t now_ns)
 {
-	usyms_release_files(traces->usyms, look_up_leaving, traces);
+	bool is_over = now_ns - traces->epoch_ns >= EPOCH_NS;
+
+	if (!is_over && !usyms_is_full(traces->usyms))
+		return;
+	traces->epoch += is_over;
+	traces->epoch_ns = is_over ? now_ns : traces->epoch_ns;
+	usyms_age(traces->usyms, traces->epoch, look_up_leaving, traces);
 }
 
-/* Ends a report: evicts interned stacks that it and the one before did not use. */
+/* Ages interned stacks: in between, counts may refer to them. */
 static void traces_end_report(struct traces *traces)
 {
-	traces->n_reports++;
+	cache_begin_age(&traces->age, traces->epoch, traces->table.count, MANY_TRACES);
 	hashtable_visit(&traces->table, release, traces);
+	cache_end_age(&traces->age, traces->table.count);
 	places_end_report(traces->places); /* frames are freed before their images */
-	usyms_end_report(traces->usyms, keep_places, traces);
+	usyms_end_report(traces->usyms);
 }
 
 /* ---- frames ---- */
@@ -861,14 +869,15 @@ void stackdefs_end_turn(struct stackdefs *defs, bool is_report,
 	}
 }
 
-void stackdefs_release_files(struct stackdefs *defs)
+void stackdefs_tick(struct stackdefs *defs, uint64_t now_ns)
 {
-	traces_release_files(defs->traces);
+	traces_tick(defs->traces, now_ns);
 }
 
-void stackdefs_end_report(struct stackdefs *defs)
+void stackdefs_end_report(struct stackdefs *defs, uint64_t now_ns)
 {
 	traces_end_report(defs->traces);
+	traces_tick(defs->traces, now_ns);
 }
 
 /* ---- frames and wakers ---- */

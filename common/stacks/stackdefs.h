@@ -105,11 +105,14 @@ void stackdefs_use(struct stackdefs *defs, uint64_t id);
 void stackdefs_end_turn(struct stackdefs *defs, bool is_report,
 			void (*forgotten)(uint64_t id, void *arg), void *arg);
 
-/* Closes files that no process maps, after resolving their names. Called every few seconds. */
-void stackdefs_release_files(struct stackdefs *defs);
+/*
+ * Called every few seconds: releases cached files, symbols and names that were not used for two
+ * epochs (epoch.h). Files that no process maps are closed after resolving their names.
+ */
+void stackdefs_tick(struct stackdefs *defs, uint64_t now_ns);
 
-/* Ends a report, for interned stacks: ids that were folded before become invalid. */
-void stackdefs_end_report(struct stackdefs *defs);
+/* Ends a report, and ages interned stacks: ids that were folded before become invalid. */
+void stackdefs_end_report(struct stackdefs *defs, uint64_t now_ns);
 
 /*
  * Returns the frames of a stack, by its own id or the interned one, root first, of

@@ -676,7 +676,7 @@ static int make_report(struct run *run, const struct writer *writer)
 	print_memory(stacks);
 	profile_free(making.profile.profile);
 	if (!run->is_peek)
-		stackdefs_end_report(stacks->defs);
+		stackdefs_end_report(stacks->defs, clock_now_ns());
 	report_memory_end(run);
 	return err;
 }

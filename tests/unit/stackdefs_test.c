@@ -6,6 +6,8 @@
 
 #include "abi/runtimes.h"
 #include "abi/unwind_layout.h"
+#include "base/clock.h"
+#include "base/epoch.h"
 #include "child.h"
 #include "stacks/stackdefs.h"
 #include "unit.h"
@@ -62,6 +64,15 @@ static void count_forgotten(uint64_t id, void *arg)
 	forgotten = forgotten * 10 + id;
 }
 
+/* Each report is half a minute after the one before. */
+static void end_report(void)
+{
+	static uint64_t now_ns;
+
+	now_ns = (now_ns ? now_ns : clock_now_ns()) + EPOCH_NS;
+	stackdefs_end_report(defs, now_ns);
+}
+
 static void end_turns(int n)
 {
 	while (n-- > 0)
@@ -97,10 +108,10 @@ TEST(what_an_ended_process_had_is_let_go_but_not_what_was_folded)
 	CHECK_EQ(forgotten, 3);
 	CHECK_STR(name_of(3), "");
 	CHECK_STR(name_of(folded), "leaf");
-	stackdefs_end_report(defs);
+	end_report();
 	CHECK_STR(name_of(folded), "leaf");
 	for (int i = 0; i < 3; i++)
-		stackdefs_end_report(defs);
+		end_report();
 	CHECK_STR(name_of(folded), "");
 	CHECK(*name_of(5)); /* its process lives */
 }
@@ -223,13 +234,33 @@ TEST(a_million_kernel_stacks_take_no_more_than_some)
 		if (id % 1000 == 0)
 			end_turns(1);
 		if (id % 5000 == 0)
-			stackdefs_end_report(defs);
+			end_report();
 	}
 	CHECK(heap_bytes() < before + (8 << 20));
 	for (int i = 0; i < 100; i++)
 		end_turns(1);
 	CHECK_STR(name_of(999000), "");
 	CHECK(*name_of(folded)); /* its report comes yet */
+}
+
+/* As with an interval of milliseconds: no stack is old yet. */
+TEST(stacks_of_a_thousand_reports_in_a_second_take_no_more_than_some)
+{
+	struct stack_def def = { .kind = STACK_KERNEL, .n_words = 1 };
+	uint64_t now_ns = clock_now_ns();
+	size_t before = heap_bytes();
+
+	for (uint64_t id = 1; id <= 100000; id++) {
+		def.id = id;
+		def.words[0] = UINT64_MAX - 8 * id;
+		stackdefs_add(defs, &def, sizeof(def));
+		stackdefs_fold(defs, id);
+		if (id % 100)
+			continue;
+		stackdefs_end_turn(defs, true, count_forgotten, NULL);
+		stackdefs_end_report(defs, now_ns);
+	}
+	CHECK(heap_bytes() < before + (8 << 20));
 }
 
 /* Each is a process's own for BPF; the memory for all of them must not be. */
@@ -275,7 +306,7 @@ TEST(names_of_files_that_stacks_are_cut_in_go_with_them)
 	for (uint64_t id = 1; id <= 2000; id++) {
 		define_cut(id);
 		end_turns(8);
-		stackdefs_end_report(defs);
+		end_report();
 		if (id == 1000)
 			before = heap_bytes();
 	}
