@@ -182,7 +182,7 @@ static void gather_sum(const void *key_data, const void *sum_data, void *arg)
 		return;
 	}
 	if (!counts->by_process && !gathering->is_peek)
-		process_flaws_count(counts->flaws, counts->defs, &key, sum->value);
+		stack_flaws_count(counts->flaws, counts->defs, &key, sum->value);
 	key.user_id = stackdefs_fold(counts->defs, key.user_id);
 	key.kernel_id = stackdefs_fold(counts->defs, key.kernel_id);
 	key.waker_id = stackdefs_fold(counts->defs, key.waker_id);

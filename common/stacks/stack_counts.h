@@ -12,7 +12,7 @@
 
 #include "abi/stack.h"
 #include "run/bpfmap.h"
-#include "stacks/process_flaws.h"
+#include "stacks/stack_flaws.h"
 #include "stacks/stackdefs.h"
 #include "stacks/stacks_spec.h"
 
@@ -58,7 +58,7 @@ struct stack_counts {
 	bool has_failed;
 	bool has_forgotten; /* ids, in this turn */
 	struct stackdefs *defs;
-	struct process_flaws *flaws; /* values that lose their process are counted here; borrowed */
+	struct stack_flaws *flaws; /* values that lose their process are counted here; borrowed */
 	struct stack_sent_set *sent; /* BPF's memory */
 	/* BPF's count of stacks added to the tables so far; borrowed */
 	const uint64_t *added;

@@ -415,7 +415,7 @@ void stack_profile_add(struct stack_profile *p, const struct stack_key *key,
 	count_reason(p, key->user_id, key->comm, value->value);
 	count_reason(p, a.waker_user, a.waker, value->value);
 	if (p->flaws)
-		process_flaws_count(p->flaws, p->defs, key, value->value);
+		stack_flaws_count(p->flaws, p->defs, key, value->value);
 	p->reasons.managed += a.is_managed ? value->value : 0;
 	p->reasons.bare += lacks_functions(p, key, &a) ? value->value : 0;
 	p->reasons.go += a.is_go ? value->value : 0;

@@ -10,7 +10,7 @@
 #include "abi/unwind_layout.h"
 #include "output/name_filter.h"
 #include "process/cgroups.h"
-#include "stacks/process_flaws.h"
+#include "stacks/stack_flaws.h"
 #include "stacks/stackdefs.h"
 #include "stacks/stacks_spec.h"
 
@@ -74,7 +74,7 @@ struct stack_profile {
 	bool folds_idle;	    /* waits at rest become [idle] */
 	struct left_out left_out;
 	struct stack_reasons reasons;
-	struct process_flaws *flaws; /* NULL: they were counted before */
+	struct stack_flaws *flaws; /* NULL: they were counted before */
 	uint64_t undefined;	     /* value of stacks whose definition never arrived */
 
 	/* More definitions may have come. */

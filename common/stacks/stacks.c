@@ -171,7 +171,7 @@ struct stacks {
 	struct stack_rings rings;
 	struct stack_reasons reasons; /* of all reports */
 	struct left_out left_out;     /* likewise */
-	struct process_flaws *flaws;  /* likewise */
+	struct stack_flaws *flaws;  /* likewise */
 	unsigned int n_begun;	      /* files */
 };
 
@@ -428,7 +428,7 @@ static int start_stacks(struct run *run)
 	size_t n;
 	int err;
 
-	stacks->counts.flaws = stacks->flaws = process_flaws_new();
+	stacks->counts.flaws = stacks->flaws = stack_flaws_new();
 	stacks->symbols.found_map = user_stacks_take_perf_map;
 	stacks->symbols.arg = stacks->user_stacks;
 	stacks->defs = stackdefs_new(user_stacks_processes(stacks->user_stacks), &stacks->symbols);
@@ -555,7 +555,7 @@ static void print_reasons(struct making *making)
 			stack_reasons_print_functions(all);
 		if (all->bare)
 			user_stacks_print_late(making->stacks->user_stacks);
-		process_flaws_print(making->stacks->flaws,
+		stack_flaws_print(making->stacks->flaws,
 				    user_stacks_lack_tables(making->stacks->user_stacks));
 	} else if (msg_verbose) {
 		stack_reasons_print(&making->profile.reasons);
@@ -716,7 +716,7 @@ static void finish_stacks(struct run *run)
 	cgroups_free(stacks->cgroups);
 	name_filter_free(&stacks->names);
 	stack_counts_free(&stacks->counts);
-	process_flaws_free(stacks->flaws);
+	stack_flaws_free(stacks->flaws);
 	stack_rings_close(&stacks->rings);
 	stackdefs_free(stacks->defs);
 	user_stacks_free(stacks->user_stacks);
