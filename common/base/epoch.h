@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The one clock by which caches release what they hold. An epoch lasts half a minute. The owner of
- * the caches counts epochs and lets each cache age, which releases what is not in use and was not
- * used for two epochs: 30 to 60 seconds. A full cache releases all that is not in use; full is one
- * with twice as many entries as it had left before, and some more.
+ * The one clock by which caches release what they hold. An epoch lasts 15 s. The owner of the
+ * caches counts epochs and lets each cache age, which releases what is not in use and was not used
+ * for two epochs: 15 to 30 seconds. A full cache releases all that is not in use; full is one with
+ * twice as many entries as it had left before, and some more.
  */
 #ifndef EPOCH_H
 #define EPOCH_H
@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 
-#define EPOCH_NS      (30 * NS_PER_S)
+#define EPOCH_NS      (15 * NS_PER_S)
 #define EPOCHS_UNUSED 2
 
 /* A member of the cache; all zero in the beginning. */

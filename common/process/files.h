@@ -78,7 +78,7 @@ struct file *files_get(struct files *files, pid_t pid, const struct mapping *m,
 
 /*
  * Closes and releases files without users and without symbols by age (epoch.h), expensive ones
- * after 20 epochs, but never the vdso.
+ * after 40 epochs, but never the vdso.
  */
 void files_age(struct files *files, uint32_t epoch);
 

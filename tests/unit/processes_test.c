@@ -475,7 +475,7 @@ TEST(a_dear_file_is_kept_for_longer)
 	processes_clear(table);
 	for (; processes_stats(table).n_files && n < 100; n++)
 		processes_age(table, n + 1);
-	CHECK_EQ(n, 20);
+	CHECK_EQ(n, 40);
 	lose_file(&code);
 }
 

@@ -64,7 +64,7 @@ static void count_forgotten(uint64_t id, void *arg)
 	forgotten = forgotten * 10 + id;
 }
 
-/* Each report is half a minute after the one before. */
+/* Each report is an epoch after the one before. */
 static void end_report(void)
 {
 	static uint64_t now_ns;
