@@ -7,7 +7,7 @@
 #include "base/escape.h"
 #include "base/mem.h"
 #include "base/msg.h"
-#include "stacks/stackdefs.h"
+#include "stacks/resolver.h"
 #include "stacks/stack_flaws.h"
 
 #define MAX_CAUSES 64
@@ -94,10 +94,11 @@ void stack_flaws_add(struct stack_flaws *flaws, pid_t pid, const char *comm,
 	cause->has_others |= cause->pid != pid;
 }
 
-void stack_flaws_count(struct stack_flaws *flaws, const struct stackdefs *defs,
+void stack_flaws_count(struct stack_flaws *flaws, const struct resolver *resolver,
 		       const struct stack_key *key, uint64_t value)
 {
-	const struct stack_flaw *flaw = key->tgid ? stackdefs_flaw(defs, key->user_id) : NULL;
+	const struct stack_flaw *flaw =
+		key->tgid ? resolver_about(resolver, key->user_id).flaw : NULL;
 
 	if (flaw)
 		stack_flaws_add(flaws, (pid_t)key->tgid, key->comm, flaw, value);

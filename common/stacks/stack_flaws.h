@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Incomplete stacks (stackdefs.h) and the remedy for the most frequent cause: values per cause, in
+ * Incomplete stacks (resolver.h) and the remedy for the most frequent cause: values per cause, in
  * a bounded table. When it is full, the cause with the fewest such stacks is replaced.
  */
 #ifndef STACK_FLAWS_H
@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 #include "abi/filter.h"
-#include "stacks/stackdefs.h"
+#include "stacks/resolver.h"
 
 struct stack_flaws;
 
@@ -23,7 +23,7 @@ void stack_flaws_add(struct stack_flaws *flaws, pid_t pid, const char *comm,
 		     const struct stack_flaw *flaw, uint64_t value);
 
 /* Adds a counted value; a stack without a process or a known user stack is skipped. */
-void stack_flaws_count(struct stack_flaws *flaws, const struct stackdefs *defs,
+void stack_flaws_count(struct stack_flaws *flaws, const struct resolver *resolver,
 		       const struct stack_key *key, uint64_t value);
 
 /*
