@@ -481,12 +481,10 @@ static void look_up_leaving(void *arg)
 /* Interned stacks keep the names that they have, and get those of files to be closed. */
 void resolver_tick(struct resolver *resolver, uint64_t now_ns)
 {
-	bool is_over = now_ns - resolver->epoch_ns >= EPOCH_NS;
-
-	if (!is_over && !usyms_is_full(resolver->usyms))
-		return;
-	resolver->epoch += is_over;
-	resolver->epoch_ns = is_over ? now_ns : resolver->epoch_ns;
+	if (now_ns - resolver->epoch_ns >= EPOCH_NS) {
+		resolver->epoch++;
+		resolver->epoch_ns = now_ns;
+	}
 	usyms_age(resolver->usyms, resolver->epoch, look_up_leaving, resolver);
 }
 

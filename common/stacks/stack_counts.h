@@ -76,8 +76,8 @@ void stack_counts_configure(struct run *run, const struct stack_counts *counts);
 void stack_counts_leave_out(const struct run *run, const struct stack_counts *counts);
 
 /*
- * After load. resolver: where the stacks are defined. The caller sets by_process where the report shows
- * pids, and by_thread. 0 or -errno, printed.
+ * After load. resolver: where the stacks are defined. The caller sets by_process where the report
+ * shows pids, and by_thread. 0 or -errno, printed.
  */
 int stack_counts_start(const struct run *run, struct stack_counts *counts,
 		       struct resolver *resolver);

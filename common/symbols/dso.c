@@ -256,20 +256,22 @@ static void dso_drop_tables(struct dso *dso)
 
 void dso_hold(struct dso *dso)
 {
-	dso->n_users++;
+	if (dso)
+		dso->n_users++;
 }
 
 void dso_release(struct dso *dso)
 {
-	dso->n_users--;
+	if (dso)
+		dso->n_users--;
 }
 
 bool dso_is_leaving(const struct dso *dso)
 {
-	return dso->is_leaving;
+	return dso && dso->is_leaving;
 }
 
-/* Those without a file cost little; their users release them. */
+/* Leaves out dsos without a file, which cost little and go with their users. */
 static size_t count_dsos(const struct dso_cache *cache)
 {
 	return cache->dsos.count - cache->n_fileless;

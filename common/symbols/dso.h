@@ -152,7 +152,9 @@ struct dso_cache {
 struct dso_cache *dso_cache_new(const struct dso_options *options);
 void dso_cache_free(struct dso_cache *cache);
 
-/* Keep a dso, by its users; its file is released when no process maps it. */
+/*
+ * Keep a dso, by its users (NULL is fine); its file is released when no process maps it.
+ */
 void dso_hold(struct dso *dso);
 void dso_release(struct dso *dso);
 

@@ -28,6 +28,7 @@ struct usyms {
 	struct dso_cache *dsos;
 	struct processes *processes;
 	struct memory memories[MEMORIES];
+	uint32_t epoch;
 	void (*found_map)(pid_t pid, int map_fd, void *arg); /* as in the options */
 	void *arg;
 };
@@ -176,33 +177,19 @@ void usyms_preload(struct usyms *us, pid_t pid, uint32_t generation)
 
 /* ---- ageing ---- */
 
-void usyms_hold(const struct location *loc)
+static bool is_full(const struct usyms *us)
 {
-	if (loc->dso)
-		dso_hold(loc->dso);
-}
-
-void usyms_release(const struct location *loc)
-{
-	if (loc->dso)
-		dso_release(loc->dso);
-}
-
-bool usyms_is_leaving(const struct location *loc)
-{
-	return loc->dso && dso_is_leaving(loc->dso);
+	return dso_cache_is_full(us->dsos) || processes_have_many_files(us->processes);
 }
 
 void usyms_age(struct usyms *us, uint32_t epoch, void (*find_names)(void *arg), void *arg)
 {
+	if (epoch == us->epoch && !is_full(us))
+		return;
+	us->epoch = epoch;
 	memset(us->memories, 0, sizeof(us->memories));
 	dso_cache_age(us->dsos, epoch, find_names, arg);
 	processes_age(us->processes, epoch);
-}
-
-bool usyms_is_full(const struct usyms *us)
-{
-	return dso_cache_is_full(us->dsos) || processes_have_many_files(us->processes);
 }
 
 void usyms_end_report(struct usyms *us)
@@ -251,9 +238,9 @@ bool usyms_is_jit(const struct location *loc)
 /* The kernel's own code without symbols that processes map doesn't count as theirs. */
 bool usyms_is_made(const struct location *loc)
 {
-	return usyms_is_jit(loc) ||
-	       (loc->dso && dso_is_nameless_memory(loc->dso) && strcmp(dso_name(loc->dso), "[vsyscall]") &&
-		strcmp(dso_name(loc->dso), "[uprobes]"));
+	return usyms_is_jit(loc) || (loc->dso && dso_is_nameless_memory(loc->dso) &&
+				     strcmp(dso_name(loc->dso), "[vsyscall]") &&
+				     strcmp(dso_name(loc->dso), "[uprobes]"));
 }
 
 const char *usyms_dso_name(const struct location *loc)

@@ -88,20 +88,13 @@ const char *usyms_dso_name(const struct location *loc);
 /* Negative errno: the location's file could not be opened. */
 int usyms_error(const struct location *loc);
 
-/* Keep a location for later; its dso is released when nobody has it. */
-void usyms_hold(const struct location *loc);
-void usyms_release(const struct location *loc);
-
 /*
- * Releases symbols, and files that no process has mapped, by age (epoch.h). Locations that are held
- * remain valid, but those in files to be closed must be resolved by then: find_names() is called
- * before, to look up those for which usyms_is_leaving() is true, and to cache their names.
+ * Called every few seconds. In a new epoch (epoch.h), or if they have become many, releases
+ * symbols, and files that no process has mapped. Locations whose dso is held remain valid, but
+ * those in files to be closed must be resolved by then: find_names() is called before, to look up
+ * those for which dso_is_leaving() is true, and to cache their names.
  */
 void usyms_age(struct usyms *us, uint32_t epoch, void (*find_names)(void *arg), void *arg);
-bool usyms_is_leaving(const struct location *loc);
-
-/* Returns true if symbols or files have become many: usyms_age() is to be called at once. */
-bool usyms_is_full(const struct usyms *us);
 
 /* Called after a report: releases tables that exceed the memory limit. */
 void usyms_end_report(struct usyms *us);

@@ -878,7 +878,7 @@ static void name_leaving(void *arg)
 {
 	bool *has_left = arg;
 
-	if (!usyms_is_leaving(&needed))
+	if (!dso_is_leaving(needed.dso))
 		return;
 	*has_left = true;
 	CHECK_STR(name_of(needed), "known_function");
@@ -888,8 +888,7 @@ static bool age_if_full(uint32_t epoch)
 {
 	bool has_left = false;
 
-	if (usyms_is_full(plain))
-		usyms_age(plain, epoch, name_leaving, &has_left);
+	usyms_age(plain, epoch, name_leaving, &has_left);
 	return has_left;
 }
 
@@ -899,7 +898,7 @@ TEST(lets_go_of_files_that_nobody_has)
 	size_t before = count_files();
 
 	needed = locate(plain, getpid(), 1, known_addr());
-	usyms_hold(&needed);
+	dso_hold(needed.dso);
 	for (uint32_t i = 0; i < 600; i++) {
 		meet_file(plain, i + 2);
 		age_if_full(0);
@@ -923,7 +922,7 @@ TEST(names_outlive_files_that_it_closes)
 	struct location other;
 
 	needed = locate(plain, getpid(), 1, c->addr);
-	usyms_hold(&needed);
+	dso_hold(needed.dso);
 	unmap_text(c->addr);
 	for (uint32_t i = 0; i < 600; i++) {
 		meet_file(plain, i + 2);
@@ -945,7 +944,7 @@ TEST(a_file_is_closed_two_epochs_after_its_last_use)
 	bool has_left = false;
 
 	needed = locate(plain, getpid(), 1, c->addr);
-	usyms_hold(&needed);
+	dso_hold(needed.dso);
 	usyms_age(plain, 1, name_leaving, &has_left);
 	unmap_text(c->addr);
 	locate(plain, getpid(), 2, known_addr()); /* its mappings are read again */
