@@ -71,7 +71,7 @@ static inline __u64 stack_address(__u64 word)
 #define STACK_ID_AT_START (1ULL << 63)
 
 /*
- * An id with both bits is that of an interned stack, shared by processes: see stacks/stackdefs.h.
+ * An id with both bits is that of an interned stack, shared by processes: see stacks/resolver.h.
  */
 #define STACK_ID_FOLDED (3ULL << 62)
 

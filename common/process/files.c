@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/container.h"
+#include "base/epoch.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/msg.h"
@@ -20,17 +21,18 @@
 #include "process/mapfile.h"
 #include "process/roots.h"
 
-#define VDSO_MAX_BYTES	(64u << 10)
-#define COPIES_BYTES	(64u << 20)
-#define TRY_AGAIN_NS	(10 * NS_PER_S)
-#define TIMES_IDLE	2  /* calls of files_release() for which a file is retained */
-#define TIMES_EXPENSIVE 20 /* ... if it is expensive */
+#define VDSO_MAX_BYTES	 (64u << 10)
+#define COPIES_BYTES	 (64u << 20)
+#define TRY_AGAIN_NS	 (10 * NS_PER_S)
+#define EPOCHS_EXPENSIVE 40 /* for which a file is retained that is expensive */
+#define MANY		 256
 
 struct files {
 	struct hashtable table; /* by device and inode */
 	uint64_t last_serial;
 	bool is_limit_reported;
 	uint64_t copies_bytes;
+	struct cache_age age;
 };
 
 /* Each file takes a descriptor; the usual soft limit is 1024. */
@@ -371,46 +373,53 @@ struct file *files_get(struct files *files, pid_t pid, const struct mapping *m,
 	if (mapping_is_memory(m))
 		return NULL;
 	file = get_regular(files, pid, m, read_time);
-	file->n_idle = 0;
+	file->used = files->age.epoch;
 	return is_code_in_memfd(file, m->path) ? NULL : file;
 }
 
-struct releasing {
-	struct files *files;
-	bool at_once;
-};
-
-static unsigned int times_to_keep(const struct file *file)
+static bool is_expensive(const struct file *file)
 {
 	for (size_t i = 0; i < FILE_USERS; i++)
 		if (file->parts[i].is_expensive)
-			return TIMES_EXPENSIVE;
-	return TIMES_IDLE;
+			return true;
+	return false;
 }
 
-static void release(struct hashlink *link, void *arg)
+static bool lets_go(const struct cache_age *age, const struct file *file)
+{
+	if (file->parts[FILE_SYMBOLS].data)
+		return false;
+	if (is_expensive(file) && !age->is_full)
+		return age->epoch - file->used >= EPOCHS_EXPENSIVE;
+	return cache_lets_go(age, file->used);
+}
+
+static void age_file(struct hashlink *link, void *arg)
 {
 	struct file *file = container_of(link, struct file, link);
-	const struct releasing *releasing = arg;
-	struct files *files = releasing->files;
-	bool is_idle = !file->n_users && !file->image;
+	struct files *files = arg;
 
-	file->n_idle = is_idle ? file->n_idle + 1 : 0;
-	if (file->parts[FILE_SYMBOLS].data ||
-	    file->n_idle < (releasing->at_once ? 1 : times_to_keep(file)))
-		return;
-	for (size_t i = 0; i < FILE_USERS; i++)
-		if (file->parts[i].release)
-			file->parts[i].release(file->parts[i].data);
-	hashtable_remove(&files->table, link);
-	free_file(link, NULL);
+	if (file->n_users || file->image)
+		file->used = files->age.epoch;
+	else if (lets_go(&files->age, file)) {
+		for (size_t i = 0; i < FILE_USERS; i++)
+			if (file->parts[i].release)
+				file->parts[i].release(file->parts[i].data);
+		hashtable_remove(&files->table, link);
+		free_file(link, NULL);
+	}
 }
 
-void files_release(struct files *files, bool at_once)
+void files_age(struct files *files, uint32_t epoch)
 {
-	struct releasing releasing = { files, at_once };
+	cache_begin_age(&files->age, epoch, files->table.count, MANY);
+	hashtable_visit(&files->table, age_file, files);
+	cache_end_age(&files->age, files->table.count);
+}
 
-	hashtable_visit(&files->table, release, &releasing);
+bool files_are_many(const struct files *files)
+{
+	return cache_is_full(&files->age, files->table.count, MANY);
 }
 
 size_t files_count(const struct files *files)

@@ -61,7 +61,7 @@ struct file {
 	struct elfsegs segs;
 	bool is_elsewhere; /* stat(2) reports another device or inode than the mapping */
 	unsigned int n_users;
-	unsigned int n_idle; /* number of consecutive calls in which it could have been released */
+	uint32_t used; /* the latest epoch in which it was requested, or had users */
 	struct file_part parts[FILE_USERS];
 };
 
@@ -77,11 +77,13 @@ struct file *files_get(struct files *files, pid_t pid, const struct mapping *m,
 		       const struct timespec *read_time);
 
 /*
- * Closes and releases the files without users and without symbols, but never the vdso. Unless
- * at_once: only files that had no users in the last call, either (in the last 20 if they are
- * expensive), and that were not requested since.
+ * Closes and releases files without users and without symbols by age (epoch.h), expensive ones
+ * after 40 epochs, but never the vdso.
  */
-void files_release(struct files *files, bool at_once);
+void files_age(struct files *files, uint32_t epoch);
+
+/* Returns true if they have become many, so that files_age() releases all that are not in use. */
+bool files_are_many(const struct files *files);
 
 /* Returns true if both statuses are of the same file with the same contents. */
 bool file_is_same_version(const struct stat *a, const struct stat *b);

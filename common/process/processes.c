@@ -869,10 +869,15 @@ void processes_preload_files(struct processes *table, pid_t pid,
 		era_preload_files(&table->store, era, pid, find_relative(table, pid), visit, arg);
 }
 
-void processes_release_files(struct processes *table, bool at_once)
+void processes_age(struct processes *table, uint32_t epoch)
 {
 	forget_ended(table, clock_now_ns());
-	files_release(table->store.files, at_once);
+	files_age(table->store.files, epoch);
+}
+
+bool processes_have_many_files(const struct processes *table)
+{
+	return files_are_many(table->store.files);
 }
 
 struct processes_stats processes_stats(const struct processes *table)

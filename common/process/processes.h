@@ -166,8 +166,9 @@ void processes_publish(struct processes *table, pid_t pid, struct maps *maps);
 void processes_preload_files(struct processes *table, pid_t pid,
 			     void (*visit)(struct file *file, void *arg), void *arg);
 
-/* Drops processes that exited some time ago, and calls files_release(). */
-void processes_release_files(struct processes *table, bool at_once);
+/* Drops processes that exited some time ago, and calls files_age(). */
+void processes_age(struct processes *table, uint32_t epoch);
+bool processes_have_many_files(const struct processes *table);
 
 /* ---- for -v and the report ---- */
 

@@ -116,6 +116,7 @@ struct known_place *places_get(struct places *places, const struct place *place)
 	if (!known) {
 		known = mem_zalloc(1, sizeof(*known));
 		known->place = *place;
+		dso_hold(place->location.dso);
 		if (place->function)
 			runtime_function_hold(place->function);
 		hashtable_add(&places->table, &known->link, hash);
@@ -139,20 +140,10 @@ void places_release(struct places *places, struct known_place *known)
 		return;
 	drop_frames(known);
 	hashtable_remove(&places->table, &known->link);
+	dso_release(known->place.location.dso);
 	if (known->place.function)
 		runtime_function_release(known->place.function);
 	free(known);
-}
-
-static void keep_place(struct hashlink *link, void *arg)
-{
-	(void)arg;
-	usyms_keep(&container_of(link, struct known_place, link)->place.location);
-}
-
-void places_keep(struct places *places)
-{
-	hashtable_visit(&places->table, keep_place, NULL);
 }
 
 static void forget_name(struct hashlink *link, void *arg)
@@ -377,7 +368,7 @@ static void list_new(struct hashlink *link, void *arg)
 	struct known_place *known = container_of(link, struct known_place, link);
 	struct place_list *list = arg;
 
-	if (known->frames || (list->only_leaving && !usyms_is_leaving(&known->place.location)))
+	if (known->frames || (list->only_leaving && !dso_is_leaving(known->place.location.dso)))
 		return;
 	list->items = mem_grow(list->items, list->n, &list->cap, sizeof(*list->items));
 	list->items[list->n++] = known;

@@ -43,7 +43,7 @@ struct known_place {
 struct places *places_new(struct usyms *usyms, bool with_addresses);
 void places_free(struct places *places);
 
-/* See stackdefs.h. */
+/* See resolver.h. */
 void places_set_kernelnames(struct places *places, struct kernelnames *names);
 void places_set_own(struct places *places, uint64_t *programs, size_t n);
 
@@ -53,12 +53,11 @@ struct frame_table *places_frame_table(struct places *places);
 struct known_place *places_get(struct places *places, const struct place *place);
 void places_release(struct places *places, struct known_place *known);
 
-/* Looks up all new locations; see stackdefs.h. */
+/* Looks up all new locations; see resolver.h. */
 void places_look_up(struct places *places, void (*meanwhile)(void *arg), void *arg);
 
 /*
- * Looks up locations in files that are about to be released (usyms_release_files()), and caches
- * their names.
+ * Looks up locations in files that are about to be released (usyms_age()), and caches their names.
  */
 void places_look_up_leaving(struct places *places);
 
@@ -67,8 +66,5 @@ void place_look_up(struct places *places, struct known_place *known);
 
 /* Ends a report: JIT code may have other names in the next one. */
 void places_end_report(struct places *places);
-
-/* usyms_keep() for all of them. */
-void places_keep(struct places *places);
 
 #endif

@@ -128,9 +128,10 @@ static uint64_t count_added(const struct stack_counts *counts)
 	return __atomic_load_n(counts->added, __ATOMIC_RELAXED);
 }
 
-int stack_counts_start(const struct run *run, struct stack_counts *counts, struct stackdefs *defs)
+int stack_counts_start(const struct run *run, struct stack_counts *counts,
+		       struct resolver *resolver)
 {
-	counts->defs = defs;
+	counts->resolver = resolver;
 	counts->sent = map_memory(run, "stacks_sent");
 	counts->added = map_memory(run, ".data.stacks");
 	return counts->sent && counts->added ? 0 : -ENOMEM;
@@ -151,16 +152,16 @@ static void forget_sent(uint64_t id, void *arg)
 static void end_turn(const struct run *run, struct stack_counts *counts, bool is_report)
 {
 	counts->has_forgotten = false;
-	stackdefs_end_turn(counts->defs, is_report, forget_sent, counts);
+	resolver_drained(counts->resolver, is_report, forget_sent, counts);
 	if (counts->has_forgotten)
 		stack_memory_forget(run);
 }
 
 void stack_counts_use(const struct stack_counts *counts, const struct stack_key *key)
 {
-	stackdefs_use(counts->defs, key->user_id);
-	stackdefs_use(counts->defs, key->kernel_id);
-	stackdefs_use(counts->defs, key->waker_id);
+	resolver_use(counts->resolver, key->user_id);
+	resolver_use(counts->resolver, key->kernel_id);
+	resolver_use(counts->resolver, key->waker_id);
 }
 
 struct gathering {
@@ -182,10 +183,10 @@ static void gather_sum(const void *key_data, const void *sum_data, void *arg)
 		return;
 	}
 	if (!counts->by_process && !gathering->is_peek)
-		process_flaws_count(counts->flaws, counts->defs, &key, sum->value);
-	key.user_id = stackdefs_fold(counts->defs, key.user_id);
-	key.kernel_id = stackdefs_fold(counts->defs, key.kernel_id);
-	key.waker_id = stackdefs_fold(counts->defs, key.waker_id);
+		stack_flaws_count(counts->flaws, counts->resolver, &key, sum->value);
+	key.user_id = resolver_fold(counts->resolver, key.user_id);
+	key.kernel_id = resolver_fold(counts->resolver, key.kernel_id);
+	key.waker_id = resolver_fold(counts->resolver, key.waker_id);
 	if (!counts->by_process)
 		key.tgid = 0;
 	stack_sums_add(gathering->sums, &key, sum);

@@ -12,8 +12,8 @@
 
 #include "abi/stack.h"
 #include "run/bpfmap.h"
-#include "stacks/process_flaws.h"
-#include "stacks/stackdefs.h"
+#include "stacks/stack_flaws.h"
+#include "stacks/resolver.h"
 #include "stacks/stacks_spec.h"
 
 /* Counts by stack that were taken out of the kernel's tables before they were full. */
@@ -57,8 +57,8 @@ struct stack_counts {
 	/* an error was printed: tables are not drained early any more */
 	bool has_failed;
 	bool has_forgotten; /* ids, in this turn */
-	struct stackdefs *defs;
-	struct process_flaws *flaws; /* values that lose their process are counted here; borrowed */
+	struct resolver *resolver;
+	struct stack_flaws *flaws;   /* values that lose their process are counted here; borrowed */
 	struct stack_sent_set *sent; /* BPF's memory */
 	/* BPF's count of stacks added to the tables so far; borrowed */
 	const uint64_t *added;
@@ -76,10 +76,11 @@ void stack_counts_configure(struct run *run, const struct stack_counts *counts);
 void stack_counts_leave_out(const struct run *run, const struct stack_counts *counts);
 
 /*
- * After load. defs: where the stacks are defined. The caller sets by_process where the report shows
- * pids, and by_thread. 0 or -errno, printed.
+ * After load. resolver: where the stacks are defined. The caller sets by_process where the report
+ * shows pids, and by_thread. 0 or -errno, printed.
  */
-int stack_counts_start(const struct run *run, struct stack_counts *counts, struct stackdefs *defs);
+int stack_counts_start(const struct run *run, struct stack_counts *counts,
+		       struct resolver *resolver);
 
 /*
  * Retains the definitions of the key's stacks, since something is counted under them. If that is 0,

@@ -111,9 +111,9 @@ void comm_sums_sort(struct comm_sums *sums)
 
 /* A stack under construction: root first. */
 struct assembly {
-	struct stackdefs *defs;
+	struct resolver *resolver;
 	bool without_kernel, are_waits, folds_idle;
-	const struct frame *frames[MAX_FRAMES]; /* of stackdefs_frame_table() */
+	const struct frame *frames[MAX_FRAMES]; /* of resolver_frame_table() */
 	size_t n;
 	char waker[32];	     /* its comm, or the interrupt */
 	uint64_t waker_user; /* id of its user stack; 0: not shown */
@@ -132,7 +132,7 @@ static void append_frame(struct assembly *a, const struct frame *frame)
 static void append_made(struct assembly *a, const char *name, enum frame_kind kind)
 {
 	const struct frame made = { .name = name, .kind = kind };
-	const struct frame *frame = frame_table_get(stackdefs_frame_table(a->defs), &made);
+	const struct frame *frame = frame_table_get(resolver_frame_table(a->resolver), &made);
 
 	append_frame(a, frame);
 	frame_release(frame); /* valid as long as the report */
@@ -140,7 +140,7 @@ static void append_made(struct assembly *a, const char *name, enum frame_kind ki
 
 static const struct frame *const *find_frames(struct assembly *a, uint64_t id, size_t *n)
 {
-	const struct frame *const *frames = stackdefs_frames(a->defs, id, n);
+	const struct frame *const *frames = resolver_frames(a->resolver, id, n);
 
 	if (id && !frames)
 		a->incomplete = true;
@@ -283,7 +283,7 @@ static bool append_user(struct assembly *a, uint64_t id)
 
 static void assemble(struct assembly *a, const struct stack_key *key, const char *group)
 {
-	const uint64_t *waker = stackdefs_waker(a->defs, key->waker_id);
+	const uint64_t *waker = resolver_about(a->resolver, key->waker_id).waker;
 
 	a->n = 0;
 	a->waker_user = 0;
@@ -339,12 +339,12 @@ static bool lacks_functions(const struct stack_profile *p, const struct stack_ke
 			    const struct assembly *a)
 {
 	return a->is_bare ||
-	       (a->is_managed && stackdefs_reason(p->defs, key->user_id) == UNWIND_DEPTH);
+	       (a->is_managed && resolver_about(p->resolver, key->user_id).reason == UNWIND_DEPTH);
 }
 
 static void count_reason(struct stack_profile *p, uint64_t id, const char *comm, uint64_t value)
 {
-	int reason = stackdefs_reason(p->defs, id);
+	int reason = resolver_about(p->resolver, id).reason;
 
 	if (reason <= UNWIND_GOES_ON || reason >= UNWIND_REASONS)
 		return;
@@ -398,7 +398,7 @@ void stack_profile_add(struct stack_profile *p, const struct stack_key *key,
 		p->left_out.by_remark += value->value;
 		return;
 	}
-	a.defs = p->defs;
+	a.resolver = p->resolver;
 	a.without_kernel = p->without_kernel;
 	can_rest = !p->spec->rest_remark || key->remark == p->spec->rest_remark;
 	a.are_waits = p->spec->are_waits && can_rest;
@@ -415,7 +415,7 @@ void stack_profile_add(struct stack_profile *p, const struct stack_key *key,
 	count_reason(p, key->user_id, key->comm, value->value);
 	count_reason(p, a.waker_user, a.waker, value->value);
 	if (p->flaws)
-		process_flaws_count(p->flaws, p->defs, key, value->value);
+		stack_flaws_count(p->flaws, p->resolver, key, value->value);
 	p->reasons.managed += a.is_managed ? value->value : 0;
 	p->reasons.bare += lacks_functions(p, key, &a) ? value->value : 0;
 	p->reasons.go += a.is_go ? value->value : 0;

@@ -10,8 +10,8 @@
 #include "abi/unwind_layout.h"
 #include "output/name_filter.h"
 #include "process/cgroups.h"
-#include "stacks/process_flaws.h"
-#include "stacks/stackdefs.h"
+#include "stacks/stack_flaws.h"
+#include "stacks/resolver.h"
 #include "stacks/stacks_spec.h"
 
 /* Values that a report drops on request, and their totals: nothing vanishes unreported. */
@@ -63,7 +63,7 @@ struct stack_reasons {
 
 struct stack_profile {
 	const struct stacks_spec *spec;
-	struct stackdefs *defs;
+	struct resolver *resolver;
 	struct profile *profile;
 	bool without_kernel; /* kernel frames are not shown */
 	/* distinguish pids: otherwise equal stacks of processes are merged */
@@ -74,8 +74,8 @@ struct stack_profile {
 	bool folds_idle;	    /* waits at rest become [idle] */
 	struct left_out left_out;
 	struct stack_reasons reasons;
-	struct process_flaws *flaws; /* NULL: they were counted before */
-	uint64_t undefined;	     /* value of stacks whose definition never arrived */
+	struct stack_flaws *flaws; /* NULL: they were counted before */
+	uint64_t undefined;	   /* value of stacks whose definition never arrived */
 
 	/* More definitions may have come. */
 	void (*read_definitions)(void *arg);

@@ -7,11 +7,11 @@
 #include "base/clock.h"
 #include "base/loop.h"
 #include "base/msg.h"
-#include "stacks/stackdefs.h"
+#include "stacks/resolver.h"
 #include "stacks/stack_rings.h"
 #include "stacks/user_stacks.h"
 
-#define FILES_NS (5 * NS_PER_S)
+#define TICK_NS (5 * NS_PER_S)
 
 static bool has_functions(const struct stack_def *def)
 {
@@ -24,10 +24,10 @@ static int on_definition(void *ctx, void *data, size_t size)
 	const struct stack_def *def = data;
 
 	if (def->kind == STACK_FUNCTION) {
-		stackdefs_add_function(rings->defs, data, size);
+		resolver_add_function(rings->resolver, data, size);
 		return 0;
 	}
-	stackdefs_add(rings->defs, def, size);
+	resolver_add(rings->resolver, def, size);
 	if (def->kind == STACK_USER && !has_functions(def))
 		user_stacks_miss_functions(rings->user_stacks, (pid_t)def->tgid);
 	if (def->kind == STACK_USER &&
@@ -45,12 +45,12 @@ static void define(const struct stack_rings *rings, struct stack_def *def, const
 	def->reason = (uint16_t)reason;
 	for (size_t i = 0; i < n; i++)
 		def->words[i] = words[i];
-	stackdefs_add(rings->defs, def, sizeof(*def));
+	resolver_add(rings->resolver, def, sizeof(*def));
 }
 
 static void define_function(const struct runtime_def *def, size_t size, void *arg)
 {
-	stackdefs_add_function(((const struct stack_rings *)arg)->defs, def, size);
+	resolver_add_function(((const struct stack_rings *)arg)->resolver, def, size);
 }
 
 void stack_rings_define_thread(const struct stack_rings *rings, const struct unwind_thread *thread)
@@ -94,13 +94,13 @@ static int on_copy(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-static enum loop_verdict release_files(int fd, void *arg)
+static enum loop_verdict tick(int fd, void *arg)
 {
 	const struct stack_rings *rings = arg;
 	uint64_t n_ticks;
 
 	if (read(fd, &n_ticks, sizeof(n_ticks)) > 0)
-		stackdefs_release_files(rings->defs);
+		resolver_tick(rings->resolver, clock_now_ns());
 	return LOOP_GO;
 }
 
@@ -112,7 +112,7 @@ int stack_rings_open(struct stack_rings *rings, void (*then)(struct run *run))
 	if (!rings->definitions)
 		return -EIO;
 	ringbuf_then(rings->definitions, then);
-	rings->timer_fd = loop_every(run->loop, FILES_NS, release_files, rings);
+	rings->timer_fd = loop_every(run->loop, TICK_NS, tick, rings);
 	if (rings->timer_fd < 0)
 		return msg_errno(rings->timer_fd, "timer: setup failed");
 	if (!user_stacks_makes_copies(rings->user_stacks) || !map_find(run, "unwind_copies"))
@@ -150,7 +150,7 @@ static void on_exit_of(pid_t pid, void *arg)
 	struct stack_rings *rings = arg;
 
 	stack_rings_read(rings);
-	stackdefs_end_process(rings->defs, pid);
+	resolver_process_ended(rings->resolver, pid);
 }
 
 void stack_rings_watch_exits(struct stack_rings *rings, struct watch *watch)

@@ -9,14 +9,14 @@
 
 #include "run/bpfmap.h"
 #include "run/ringbuf.h"
-#include "stacks/stackdefs.h"
+#include "stacks/resolver.h"
 
 struct unwind_thread;
 struct user_stacks;
 
 struct stack_rings {
 	struct run *run; /* set before stack_rings_open(); borrowed */
-	struct stackdefs *defs;
+	struct resolver *resolver;
 	struct user_stacks *user_stacks;
 	struct ringbuf *definitions, *copies; /* copies NULL: there are none */
 	int timer_fd;

@@ -164,14 +164,14 @@ struct stacks {
 	struct stack_counts counts;
 
 	const struct writer *writer;
-	struct stackdefs *defs;
+	struct resolver *resolver;
 	struct user_stacks *user_stacks;
 	struct cgroups *cgroups;	 /* NULL: samples have none */
 	struct kernelnames *kernelnames; /* NULL: not wanted, or the kernel can't be queried */
 	struct stack_rings rings;
 	struct stack_reasons reasons; /* of all reports */
 	struct left_out left_out;     /* likewise */
-	struct process_flaws *flaws;  /* likewise */
+	struct stack_flaws *flaws;    /* likewise */
 	unsigned int n_begun;	      /* files */
 };
 
@@ -263,22 +263,22 @@ struct watch *stacks_watch(const struct run *run)
 
 void stacks_preload(const struct run *run, pid_t pid, uint32_t generation)
 {
-	stackdefs_preload(stacks_of(run)->defs, pid, generation);
+	resolver_preload(stacks_of(run)->resolver, pid, generation);
 }
 
 const struct frame *const *stacks_frames(const struct run *run, uint64_t id, size_t *n)
 {
-	return stackdefs_frames(stacks_of(run)->defs, id, n);
+	return resolver_frames(stacks_of(run)->resolver, id, n);
 }
 
 uint64_t stacks_fold(const struct run *run, uint64_t id)
 {
-	return stackdefs_fold(stacks_of(run)->defs, id);
+	return resolver_fold(stacks_of(run)->resolver, id);
 }
 
 const uint64_t *stacks_waker(const struct run *run, uint64_t id)
 {
-	return stackdefs_waker(stacks_of(run)->defs, id);
+	return resolver_about(stacks_of(run)->resolver, id).waker;
 }
 
 struct processes *stacks_processes(const struct run *run)
@@ -410,7 +410,6 @@ static void start_kernelnames(const struct run *run, struct stacks *stacks)
 	if (!stacks->kernelnames)
 		msg_warn("kernel symbols: not available: %s (kernel frames print as addresses)",
 			 strerror(errno));
-	stackdefs_set_kernelnames(stacks->defs, stacks->kernelnames);
 }
 
 static bool shows_pids(const struct run *run)
@@ -420,29 +419,33 @@ static bool shows_pids(const struct run *run)
 	return !run->is_metrics && !run->view && (writer->is_exact || writer == &text_writer);
 }
 
-static int start_stacks(struct run *run)
+static void start_resolver(struct run *run, struct stacks *stacks)
 {
 	const struct stacks_source *source = source_of(run);
+	struct resolver_options options = { .symbols = stacks->symbols };
+
+	start_kernelnames(run, stacks);
+	options.symbols.found_map = user_stacks_take_perf_map;
+	options.symbols.arg = stacks->user_stacks;
+	options.kernelnames = stacks->kernelnames;
+	options.own_programs = ownprogs_list(run, &options.n_own_programs);
+	options.by_window = spec_of(run)->are_waits || (source && !source->adds_up);
+	stacks->resolver = resolver_new(user_stacks_processes(stacks->user_stacks), &options);
+}
+
+static int start_stacks(struct run *run)
+{
 	struct stacks *stacks = stacks_of(run);
-	uint64_t *programs;
-	size_t n;
 	int err;
 
-	stacks->counts.flaws = stacks->flaws = process_flaws_new();
-	stacks->symbols.found_map = user_stacks_take_perf_map;
-	stacks->symbols.arg = stacks->user_stacks;
-	stacks->defs = stackdefs_new(user_stacks_processes(stacks->user_stacks), &stacks->symbols);
-	programs = ownprogs_list(run, &n);
-	stackdefs_set_own(stacks->defs, programs, n);
-	if (spec_of(run)->are_waits || (source && !source->adds_up))
-		stackdefs_count_by_window(stacks->defs);
-	start_kernelnames(run, stacks);
-	stacks->rings = (struct stack_rings){ run, stacks->defs, stacks->user_stacks };
+	stacks->counts.flaws = stacks->flaws = stack_flaws_new();
+	start_resolver(run, stacks);
+	stacks->rings = (struct stack_rings){ run, stacks->resolver, stacks->user_stacks };
 	stacks->counts.by_process = shows_pids(run);
 	stacks->counts.by_thread = decide(spec_of(run)->by_thread, run, false);
-	err = stack_counts_start(run, &stacks->counts, stacks->defs);
+	err = stack_counts_start(run, &stacks->counts, stacks->resolver);
 	if (!err)
-		err = stack_rings_open(&stacks->rings, source ? NULL : gather_early);
+		stack_rings_open(&stacks->rings, source_of(run) ? NULL : gather_early);
 	if (err)
 		return err;
 	if (stacks_want_user(run))
@@ -504,7 +507,7 @@ static void collect_sum(const void *key, const void *sum_data, void *arg)
 static void read_and_look_up(struct stacks *stacks)
 {
 	stack_rings_read(&stacks->rings);
-	stackdefs_look_up(stacks->defs, stack_rings_catch_up, &stacks->rings);
+	resolver_look_up(stacks->resolver, stack_rings_catch_up, &stacks->rings);
 }
 
 /*
@@ -555,8 +558,8 @@ static void print_reasons(struct making *making)
 			stack_reasons_print_functions(all);
 		if (all->bare)
 			user_stacks_print_late(making->stacks->user_stacks);
-		process_flaws_print(making->stacks->flaws,
-				    user_stacks_lack_tables(making->stacks->user_stacks));
+		stack_flaws_print(making->stacks->flaws,
+				  user_stacks_lack_tables(making->stacks->user_stacks));
 	} else if (msg_verbose) {
 		stack_reasons_print(&making->profile.reasons);
 	}
@@ -629,7 +632,7 @@ static void write_report(const struct making *making)
 
 static void print_memory(const struct stacks *stacks)
 {
-	struct dso_stats stats = stackdefs_stats(stacks->defs);
+	struct dso_stats stats = resolver_stats(stacks->resolver);
 
 	msg_debug("symbol tables: %.1f MB, evicted %llu times", (double)stats.bytes / 1e6,
 		  (unsigned long long)stats.n_dropped);
@@ -641,7 +644,7 @@ static struct profile *new_profile(const struct making *making)
 	bool is_raw = making->writer->is_exact && spec->raw_unit;
 
 	return profile_new(is_raw ? spec->raw_unit : making->run->tool->unit, spec->columns,
-			   stackdefs_frame_table(making->stacks->defs));
+			   resolver_frame_table(making->stacks->resolver));
 }
 
 static int make_report(struct run *run, const struct writer *writer)
@@ -653,7 +656,7 @@ static int make_report(struct run *run, const struct writer *writer)
 		.stacks = stacks,
 		.writer = writer,
 		.profile = { .spec = spec,
-			     .defs = stacks->defs,
+			     .resolver = stacks->resolver,
 			     .without_kernel = stacks->user_only,
 			     .by_process = stacks->counts.by_process,
 			     .cgroups = writer->is_exact ? stacks->cgroups : NULL,
@@ -676,7 +679,7 @@ static int make_report(struct run *run, const struct writer *writer)
 	print_memory(stacks);
 	profile_free(making.profile.profile);
 	if (!run->is_peek)
-		stackdefs_end_report(stacks->defs);
+		resolver_end_report(stacks->resolver, clock_now_ns());
 	report_memory_end(run);
 	return err;
 }
@@ -716,9 +719,9 @@ static void finish_stacks(struct run *run)
 	cgroups_free(stacks->cgroups);
 	name_filter_free(&stacks->names);
 	stack_counts_free(&stacks->counts);
-	process_flaws_free(stacks->flaws);
+	stack_flaws_free(stacks->flaws);
 	stack_rings_close(&stacks->rings);
-	stackdefs_free(stacks->defs);
+	resolver_free(stacks->resolver);
 	user_stacks_free(stacks->user_stacks);
 	kernelnames_free(stacks->kernelnames);
 }

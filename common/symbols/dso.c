@@ -44,8 +44,8 @@ static struct elfsyms *file_syms_read(const struct file *file, const struct debu
 
 /* ---- known names ---- */
 
-#define MANY	     8192	/* some 250 bytes each */
-#define MANY_STRINGS (3 * MANY) /* also of code made at run time, which has no offsets */
+#define MANY	     4096	/* some 250 bytes each */
+#define MANY_STRINGS (6 * MANY) /* also of code made at run time, which has no offsets */
 
 void known_names_init(struct known_names *names)
 {
@@ -63,9 +63,14 @@ const char *known_names_keep(struct known_names *names, const char *string)
 }
 
 /* Ids of the map are never 0, so they are offset + 1. */
-static const struct known_name *known_names_find(const struct idmap *offsets, uint64_t offset)
+static const struct known_name *known_names_find(const struct known_names *names,
+						 const struct idmap *offsets, uint64_t offset)
 {
-	return idmap_find(offsets, offset + 1);
+	struct known_name *known = idmap_find(offsets, offset + 1);
+
+	if (known)
+		known->used = names->age.epoch;
+	return known;
 }
 
 const struct known_name *known_names_add(struct known_names *names, struct idmap *offsets,
@@ -78,6 +83,7 @@ const struct known_name *known_names_add(struct known_names *names, struct idmap
 	known->name = known_names_keep(names, found->name);
 	known->symbol = known_names_keep(names, found->symbol);
 	known->n_frames = n;
+	known->used = names->age.epoch;
 	for (size_t i = 0; i < n; i++)
 		known->frames[i] = (struct srcframe){
 			.function = known_names_keep(names, frames[i].function),
@@ -89,23 +95,73 @@ const struct known_name *known_names_add(struct known_names *names, struct idmap
 	return known;
 }
 
+static void free_name(struct known_names *names, struct known_name *known)
+{
+	names->count--;
+	free(known);
+}
+
+static bool free_any(void *known, void *names)
+{
+	free_name(names, known);
+	return false;
+}
+
+void known_names_free_offsets(struct known_names *names, struct idmap *offsets)
+{
+	idmap_keep(offsets, free_any, names);
+	idmap_free(offsets, NULL);
+}
+
 bool known_names_are_many(const struct known_names *names)
 {
-	return names->count > MANY || strpool_count(names->strings) > MANY_STRINGS;
+	return cache_is_full(&names->age, names->count, MANY) ||
+	       cache_is_full(&names->strings_age, strpool_count(names->strings), MANY_STRINGS);
 }
 
-void known_names_free_offsets(struct idmap *offsets)
+void known_names_begin_age(struct known_names *names, uint32_t epoch)
 {
-	idmap_free(offsets, free);
+	cache_begin_age(&names->age, epoch, names->count, MANY);
+	cache_begin_age(&names->strings_age, epoch, strpool_count(names->strings), MANY_STRINGS);
+	names->former = names->strings;
+	names->strings = strpool_new();
 }
 
-void known_names_forget(struct known_names *names)
+/* Moves its strings into the new pool. */
+static bool age_name(void *value, void *arg)
 {
-	known_names_free(names);
-	known_names_init(names);
+	struct known_name *known = value;
+	struct known_names *names = arg;
+
+	if (cache_lets_go(&names->age, known->used)) {
+		free_name(names, known);
+		return false;
+	}
+	known->name = known_names_keep(names, known->name);
+	known->symbol = known_names_keep(names, known->symbol);
+	for (size_t i = 0; i < known->n_frames; i++) {
+		known->frames[i].function = known_names_keep(names, known->frames[i].function);
+		known->frames[i].file = known_names_keep(names, known->frames[i].file);
+	}
+	return true;
+}
+
+void known_names_age(struct known_names *names, struct idmap *offsets)
+{
+	idmap_keep(offsets, age_name, names);
+}
+
+void known_names_end_age(struct known_names *names)
+{
+	strpool_free(names->former);
+	names->former = NULL;
+	cache_end_age(&names->age, names->count);
+	cache_end_age(&names->strings_age, strpool_count(names->strings));
 }
 
 /* ---- dso cache ---- */
+
+#define MANY_DSOS 256
 
 struct dso_cache *dso_cache_new(const struct dso_options *options)
 {
@@ -127,7 +183,7 @@ static void dso_free(struct dso *dso)
 	srclines_free(dso->lines);
 	elfsyms_free(dso->syms);
 	jitmap_free(dso->jit);
-	known_names_free_offsets(&dso->known);
+	known_names_free_offsets(&dso->cache->names, &dso->known);
 	debug_place_free(&dso->debug);
 	free(dso->name);
 	free(dso);
@@ -196,101 +252,66 @@ static void dso_drop_tables(struct dso *dso)
 	dso->cache->n_dropped++;
 }
 
-size_t dso_cache_count(const struct dso_cache *cache)
+/* ---- ageing ---- */
+
+void dso_hold(struct dso *dso)
 {
-	return cache->dsos.count - cache->n_left;
+	if (dso)
+		dso->n_users++;
 }
 
-/* ---- releasing dsos ---- */
-
-void dso_mark(struct dso *dso)
+void dso_release(struct dso *dso)
 {
-	dso->is_marked = true;
-}
-
-struct releasing {
-	struct dso_cache *cache;
-	bool at_once;
-};
-
-static void forget_offsets(struct hashlink *link, void *arg)
-{
-	(void)arg;
-	known_names_free_offsets(&container_of(link, struct dso, link)->known);
-}
-
-static void forget_many_names(struct dso_cache *cache)
-{
-	if (!known_names_are_many(&cache->names))
-		return;
-	hashtable_visit(&cache->dsos, forget_offsets, NULL);
-	known_names_forget(&cache->names);
-}
-
-static void release(struct hashlink *link, void *arg)
-{
-	struct dso *dso = container_of(link, struct dso, link);
-	const struct releasing *releasing = arg;
-	struct dso_cache *cache = releasing->cache;
-	bool is_needed = dso->is_marked || (dso->file && dso->file->n_users);
-	bool may_go = !is_needed && (releasing->at_once || dso->was_idle);
-
-	dso->is_marked = false;
-	dso->was_idle = !is_needed;
-	if (!may_go) {
-		roots_keep(cache->roots, dso->debug.root_fd);
-		return;
-	}
-	lru_use(&cache->tables, &dso->tables, 0);
-	cache->n_left -= dso_has_left(dso);
-	hashtable_remove(&cache->dsos, link);
-	dso_free(dso);
-}
-
-void dso_cache_release(struct dso_cache *cache, bool at_once)
-{
-	struct releasing releasing = { cache, at_once };
-
-	hashtable_visit(&cache->dsos, release, &releasing);
-	roots_release(cache->roots);
-	forget_many_names(cache);
-}
-
-/* ---- files that nobody maps ---- */
-
-/* A file that is not open need not be closed. */
-static bool is_unmapped(const struct dso *dso)
-{
-	return dso->file && dso->file->fd >= 0 && !dso->file->n_users;
-}
-
-static void find_leaving(struct hashlink *link, void *arg)
-{
-	struct dso *dso = container_of(link, struct dso, link);
-	const struct releasing *releasing = arg;
-	struct dso_cache *cache = releasing->cache;
-	bool was_unmapped = dso->was_unmapped || releasing->at_once;
-
-	dso->was_unmapped = is_unmapped(dso);
-	if (!dso->was_unmapped || !was_unmapped) {
-		roots_keep(cache->roots, dso->debug.root_fd);
-		return;
-	}
-	dso->is_leaving = true;
-	dso->next_leaving = cache->leaving;
-	cache->leaving = dso;
-}
-
-void dso_cache_find_leaving(struct dso_cache *cache, bool at_once)
-{
-	struct releasing releasing = { cache, at_once };
-
-	hashtable_visit(&cache->dsos, find_leaving, &releasing);
+	if (dso)
+		dso->n_users--;
 }
 
 bool dso_is_leaving(const struct dso *dso)
 {
-	return dso->is_leaving;
+	return dso && dso->is_leaving;
+}
+
+/* Leaves out dsos without a file, which cost little and go with their users. */
+static size_t count_dsos(const struct dso_cache *cache)
+{
+	return cache->dsos.count - cache->n_fileless;
+}
+
+bool dso_cache_is_full(const struct dso_cache *cache)
+{
+	return cache_is_full(&cache->age, count_dsos(cache), MANY_DSOS) ||
+	       known_names_are_many(&cache->names);
+}
+
+static void free_unused(struct dso_cache *cache, struct dso *dso)
+{
+	lru_use(&cache->tables, &dso->tables, 0);
+	cache->n_fileless -= dso_has_left(dso);
+	hashtable_remove(&cache->dsos, &dso->link);
+	dso_free(dso);
+}
+
+/* A file that is not open need not be closed. */
+static void age_dso(struct hashlink *link, void *arg)
+{
+	struct dso *dso = container_of(link, struct dso, link);
+	struct dso_cache *cache = arg;
+
+	if (dso->file && dso->file->n_users)
+		dso->used = cache->age.epoch;
+	else if (cache_lets_go(&cache->age, dso->used)) {
+		if (!dso->n_users) {
+			free_unused(cache, dso);
+			return;
+		}
+		dso->is_leaving = dso->file && dso->file->fd >= 0;
+	}
+	if (!dso->is_leaving) {
+		roots_keep(cache->roots, dso->debug.root_fd);
+		return;
+	}
+	dso->next_leaving = cache->leaving;
+	cache->leaving = dso;
 }
 
 static void leave_file(struct dso_cache *cache, struct dso *dso)
@@ -304,17 +325,35 @@ static void leave_file(struct dso_cache *cache, struct dso *dso)
 	dso->file = NULL;
 	hashtable_remove(&cache->dsos, &dso->link);
 	hashtable_add(&cache->dsos, &dso->link, dso_hash_version(&dso->version));
-	cache->n_left++;
+	cache->n_fileless++;
 }
 
-void dso_cache_leave(struct dso_cache *cache)
+static void age_names_of(struct hashlink *link, void *arg)
 {
+	known_names_age(arg, &container_of(link, struct dso, link)->known);
+}
+
+static void age_names(struct dso_cache *cache)
+{
+	known_names_begin_age(&cache->names, cache->age.epoch);
+	hashtable_visit(&cache->dsos, age_names_of, &cache->names);
+	known_names_end_age(&cache->names);
+}
+
+void dso_cache_age(struct dso_cache *cache, uint32_t epoch, void (*find_names)(void *arg),
+		   void *arg)
+{
+	cache_begin_age(&cache->age, epoch, count_dsos(cache), MANY_DSOS);
+	hashtable_visit(&cache->dsos, age_dso, cache);
+	if (cache->leaving)
+		find_names(arg);
 	for (struct dso *dso; (dso = cache->leaving);) {
 		cache->leaving = dso->next_leaving;
 		leave_file(cache, dso);
 	}
 	roots_release(cache->roots);
-	forget_many_names(cache);
+	cache_end_age(&cache->age, count_dsos(cache));
+	age_names(cache);
 }
 
 /* ---- files ---- */
@@ -327,7 +366,7 @@ static void place_again(struct dso_cache *cache, struct dso *dso, pid_t pid, con
 		return;
 	if (dso->syms)
 		dso_drop_tables(dso);
-	known_names_free_offsets(&dso->known);
+	known_names_free_offsets(&cache->names, &dso->known);
 	dso->place.path = dso->debug.path;
 }
 
@@ -353,7 +392,7 @@ static struct dso *come_back(struct dso_cache *cache, const struct file *file)
 		return dso_new(cache, DSO_FILE, dso_hash_file(file));
 	hashtable_remove(&cache->dsos, &dso->link);
 	hashtable_add(&cache->dsos, &dso->link, dso_hash_file(file));
-	cache->n_left--;
+	cache->n_fileless--;
 	free(dso->name);
 	dso->name = NULL;
 	return dso;
@@ -441,7 +480,7 @@ struct dso *dso_attach(struct dso_cache *cache, pid_t pid, struct maps *maps, st
 	struct dso *dso = file ? dso_of_file(cache, file, pid, m->name->path)
 			       : dso_of_memory(cache, pid, m->name->path);
 
-	dso->was_idle = dso->was_unmapped = false;
+	dso->used = cache->age.epoch;
 	return dso;
 }
 
@@ -603,7 +642,7 @@ static const struct known_name *read_tables(struct dso *dso, uint64_t offset, ui
 /* NULL: no symbols are available. */
 static const struct known_name *look_up(struct dso *dso, uint64_t offset)
 {
-	const struct known_name *known = known_names_find(&dso->known, offset);
+	const struct known_name *known = known_names_find(&dso->cache->names, &dso->known, offset);
 	uint64_t vaddr;
 
 	if (known || offset == UINT64_MAX)

@@ -16,6 +16,7 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "base/epoch.h"
 #include "base/hashtable.h"
 #include "base/idmap.h"
 #include "base/image.h"
@@ -57,6 +58,7 @@ struct dso_stats {
 
 /* Name of an offset in a file, in interned strings. */
 struct known_name {
+	uint32_t used;	    /* the latest epoch in which it was looked up */
 	const char *name;   /* NULL: no function is there */
 	const char *symbol; /* the linker's name */
 	size_t n_frames;
@@ -67,6 +69,9 @@ struct known_name {
 struct known_names {
 	struct strpool *strings;
 	size_t count; /* of offsets */
+	struct cache_age age;
+	struct cache_age strings_age;
+	struct strpool *former; /* strings, while the names age */
 };
 
 void known_names_init(struct known_names *names);
@@ -80,12 +85,19 @@ const struct known_name *known_names_add(struct known_names *names, struct idmap
 					 uint64_t offset, const struct known_name *found,
 					 const struct srcframe *frames);
 
-/* Returns true if the cache is full: then each file's offsets are to be freed, ... */
-bool known_names_are_many(const struct known_names *names);
-void known_names_free_offsets(struct idmap *offsets);
+/* Frees the names of a file's offsets. */
+void known_names_free_offsets(struct known_names *names, struct idmap *offsets);
 
-/* ... and then the strings. */
-void known_names_forget(struct known_names *names);
+/* Returns true if the names have become many, so that ageing releases all but the latest. */
+bool known_names_are_many(const struct known_names *names);
+
+/*
+ * Release names by age (epoch.h): begins, ages the offsets of each file, and ends, which frees the
+ * strings that no name has.
+ */
+void known_names_begin_age(struct known_names *names, uint32_t epoch);
+void known_names_age(struct known_names *names, struct idmap *offsets);
+void known_names_end_age(struct known_names *names);
 
 /* The table of dsos, and their contents. */
 
@@ -116,8 +128,10 @@ struct dso {
 	struct image place; /* for dso_place() */
 	char build_id[2 * ELFFILE_BUILD_ID_MAX + 1];
 	struct lru_item tables;
-	bool was_dropped, is_marked, was_idle;
-	bool was_unmapped, is_leaving;
+	bool was_dropped;
+	uint32_t used; /* the latest epoch in which it was attached or mapped */
+	uint32_t n_users;
+	bool is_leaving;
 	struct dso *next_leaving;
 	struct idmap known; /* names of offsets */
 };
@@ -125,8 +139,9 @@ struct dso {
 struct dso_cache {
 	struct dso_options options;
 	struct hashtable dsos; /* by file, or by perf map and name */
-	struct dso *leaving;   /* found by dso_cache_find_leaving() */
-	size_t n_left;	       /* dsos whose file was released */
+	struct dso *leaving;   /* found by dso_cache_age() */
+	size_t n_fileless;     /* dsos whose file was released */
+	struct cache_age age;
 	struct roots *roots;
 	struct lru tables;
 	uint64_t n_dropped;
@@ -137,34 +152,23 @@ struct dso_cache {
 struct dso_cache *dso_cache_new(const struct dso_options *options);
 void dso_cache_free(struct dso_cache *cache);
 
-/* Returns the number of dsos that dso_cache_leave() hasn't released. */
-size_t dso_cache_count(const struct dso_cache *cache);
+/*
+ * Keep a dso, by its users (NULL is fine); its file is released when no process maps it.
+ */
+void dso_hold(struct dso *dso);
+void dso_release(struct dso *dso);
 
 /*
- * Releases dsos completely, when nothing needs them any more, or only their files, when no process
- * maps them.
+ * Releases by age (epoch.h): dsos without users and mappings; files that no process has mapped;
+ * and cached names. A file's dso remains as long as it has users, with its cached names: before,
+ * find_names() is called, to look up wanted names in dsos for which dso_is_leaving() is true.
  */
-
-/* Keeps a dso over the next dso_cache_release(). */
-void dso_mark(struct dso *dso);
-
-/*
- * Frees the dsos that are not marked and that no process has mapped; unless at_once, only if that
- * was true in the last call, too. Clears all marks. May evict cached names if they are many.
- */
-void dso_cache_release(struct dso_cache *cache, bool at_once);
-
-/*
- * Finds the files that no process has mapped; unless at_once, only if that was true in the last
- * call, too, and no one has attached since. After the wanted names have been resolved,
- * dso_cache_leave() drops their symbols, and files_release() may close them. dso_cache_leave() may
- * evict cached names, as dso_cache_release() does.
- */
-void dso_cache_find_leaving(struct dso_cache *cache, bool at_once);
+void dso_cache_age(struct dso_cache *cache, uint32_t epoch, void (*find_names)(void *arg),
+		   void *arg);
 bool dso_is_leaving(const struct dso *dso);
-void dso_cache_leave(struct dso_cache *cache);
 
-struct dso_cache; /* of dso_cache_new() */
+/* Returns true if dsos or names have become many, so that some are released before their time. */
+bool dso_cache_is_full(const struct dso_cache *cache);
 
 /* Called when no table is in use: evicts the latest one, too, if it alone exceeds the limit. */
 void dso_cache_end_report(struct dso_cache *cache);
@@ -190,8 +194,8 @@ uint64_t dso_offset(const struct dso *dso, const struct mapped *m, uint64_t addr
 uint64_t dso_address(const struct dso *dso, uint64_t offset);
 
 /*
- * Returns the function that covers the offset, or NULL; valid until dso_cache_release(). Symbols
- * are loaded when they are not there.
+ * Returns the function that covers the offset, or NULL; valid until dso_cache_age(). Symbols are
+ * loaded when they are not there.
  */
 const char *dso_find(struct dso *dso, uint64_t offset);
 

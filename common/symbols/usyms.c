@@ -13,9 +13,7 @@
 #include "symbols/usyms.h"
 
 #define MEMORIES      256 /* a power of two */
-#define FEW	      256
 #define LOOK_AGAIN_NS (100 * NS_PER_MS)
-#define LET_GO_NS     (30 * NS_PER_S)
 
 /* Recently located memory, cached because the search for a perf map costs some system calls. */
 struct memory {
@@ -30,11 +28,9 @@ struct usyms {
 	struct dso_cache *dsos;
 	struct processes *processes;
 	struct memory memories[MEMORIES];
+	uint32_t epoch;
 	void (*found_map)(pid_t pid, int map_fd, void *arg); /* as in the options */
 	void *arg;
-	uint64_t released_ns;	/* when dsos were last released, ... */
-	uint64_t left_files_ns; /* ... and when files were */
-	size_t n_kept;		/* how many were left then */
 };
 
 struct usyms *usyms_new(struct processes *processes, const struct dso_options *options)
@@ -43,7 +39,6 @@ struct usyms *usyms_new(struct processes *processes, const struct dso_options *o
 	struct usyms *us = mem_zalloc(1, sizeof(*us));
 
 	us->processes = processes;
-	us->released_ns = us->left_files_ns = clock_now_ns();
 	options = options ? options : &defaults;
 	us->dsos = dso_cache_new(options);
 	us->found_map = options->found_map;
@@ -180,58 +175,26 @@ void usyms_preload(struct usyms *us, pid_t pid, uint32_t generation)
 	maps_release(s.maps);
 }
 
-void usyms_keep(const struct location *loc)
+/* ---- ageing ---- */
+
+static bool is_full(const struct usyms *us)
 {
-	if (loc->dso)
-		dso_mark(loc->dso);
+	return dso_cache_is_full(us->dsos) || processes_have_many_files(us->processes);
 }
 
-static size_t count_things(const struct usyms *us)
+void usyms_age(struct usyms *us, uint32_t epoch, void (*find_names)(void *arg), void *arg)
 {
-	return dso_cache_count(us->dsos) + processes_stats(us->processes).n_files;
-}
-
-static bool are_many(const struct usyms *us)
-{
-	return count_things(us) >= 2 * us->n_kept + FEW;
-}
-
-/* Released dsos have nothing but names; they are freed when no stack refers to them any more. */
-void usyms_release_files(struct usyms *us, void (*find_names)(void *arg), void *arg)
-{
-	bool at_once = are_many(us);
-	uint64_t now_ns = clock_now_ns();
-
-	if (!at_once && now_ns - us->left_files_ns < LET_GO_NS)
+	if (epoch == us->epoch && !is_full(us))
 		return;
-	us->left_files_ns = now_ns;
-	dso_cache_find_leaving(us->dsos, at_once);
-	find_names(arg);
-	dso_cache_leave(us->dsos);
-	processes_release_files(us->processes, at_once);
-	us->n_kept = count_things(us);
-}
-
-bool usyms_is_leaving(const struct location *loc)
-{
-	return loc->dso && dso_is_leaving(loc->dso);
-}
-
-void usyms_end_report(struct usyms *us, void (*mark)(void *arg), void *arg)
-{
-	bool at_once = are_many(us);
-	uint64_t now_ns = clock_now_ns();
-
-	dso_cache_end_report(us->dsos);
-	if (!at_once && now_ns - us->released_ns < LET_GO_NS)
-		return;
-	us->released_ns = now_ns;
+	us->epoch = epoch;
 	memset(us->memories, 0, sizeof(us->memories));
-	mark(arg);
-	dso_cache_release(us->dsos, at_once);
-	if (at_once)
-		processes_release_files(us->processes, true);
-	us->n_kept = count_things(us);
+	dso_cache_age(us->dsos, epoch, find_names, arg);
+	processes_age(us->processes, epoch);
+}
+
+void usyms_end_report(struct usyms *us)
+{
+	dso_cache_end_report(us->dsos);
 }
 
 /* ---- names ---- */
@@ -275,9 +238,9 @@ bool usyms_is_jit(const struct location *loc)
 /* The kernel's own code without symbols that processes map doesn't count as theirs. */
 bool usyms_is_made(const struct location *loc)
 {
-	return usyms_is_jit(loc) ||
-	       (loc->dso && dso_is_nameless_memory(loc->dso) && strcmp(dso_name(loc->dso), "[vsyscall]") &&
-		strcmp(dso_name(loc->dso), "[uprobes]"));
+	return usyms_is_jit(loc) || (loc->dso && dso_is_nameless_memory(loc->dso) &&
+				     strcmp(dso_name(loc->dso), "[vsyscall]") &&
+				     strcmp(dso_name(loc->dso), "[uprobes]"));
 }
 
 const char *usyms_dso_name(const struct location *loc)

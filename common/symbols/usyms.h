@@ -56,7 +56,7 @@ void usyms_preload(struct usyms *us, pid_t pid, uint32_t generation);
 /*
  * Returns the function's name for a location, or NULL if it is unknown. is_return says that the
  * address is a return address: it is looked up one byte lower, inside the call. Valid until
- * usyms_end_report() or usyms_release_files().
+ * usyms_age().
  */
 const char *usyms_name(const struct location *loc, bool is_return);
 
@@ -89,21 +89,15 @@ const char *usyms_dso_name(const struct location *loc);
 int usyms_error(const struct location *loc);
 
 /*
- * Closes the files that no process has mapped, if they have become many, and those that no process
- * has mapped for half a minute; to be called every few seconds. Locations in them remain valid, but
- * must be resolved by then: find_names() is called before, to look up those for which
- * usyms_is_leaving() is true, and to cache their names.
+ * Called every few seconds. In a new epoch (epoch.h), or if they have become many, releases
+ * symbols, and files that no process has mapped. Locations whose dso is held remain valid, but
+ * those in files to be closed must be resolved by then: find_names() is called before, to look up
+ * those for which dso_is_leaving() is true, and to cache their names.
  */
-void usyms_release_files(struct usyms *us, void (*find_names)(void *arg), void *arg);
-bool usyms_is_leaving(const struct location *loc);
+void usyms_age(struct usyms *us, uint32_t epoch, void (*find_names)(void *arg), void *arg);
 
-/*
- * Releases symbols and files that no process has mapped, if they have become many, and now and then
- * those that were not needed for a while: then mark() is called, which must call usyms_keep() for
- * each location that is still needed.
- */
-void usyms_end_report(struct usyms *us, void (*mark)(void *arg), void *arg);
-void usyms_keep(const struct location *loc);
+/* Called after a report: releases tables that exceed the memory limit. */
+void usyms_end_report(struct usyms *us);
 
 struct dso_stats usyms_stats(const struct usyms *us);
 

@@ -15,7 +15,7 @@ static const struct image samples_app = { "app", "/opt/my app/app", "00ff10" },
 
 #define SAMPLES_HOSTILE "\"q\\u0041\" <b>;\n\033]0;t\007 \xff\xc3\xa4 \xe2\x82 \xc2\x9b"
 
-/* Root first, as stackdefs makes them: what is inlined comes behind what it is in. */
+/* Root first, as the resolver makes them: what is inlined comes behind what it is in. */
 static const struct frame samples_frames[] = {
 	{ "main", FRAME_USER, 12, "app.c", "main", &samples_app, 0x1010 },
 	{ "run", FRAME_USER, 40, "run.c", NULL, &samples_app, 0x1100 },

@@ -4,7 +4,7 @@
  * those that are none are left out, the others have frames. The process is this one or none.
  */
 #include "process/processes.h"
-#include "stacks/stackdefs.h"
+#include "stacks/resolver.h"
 #include "fuzz.h"
 
 static struct stack_def *copy_record(const uint8_t *bytes, size_t size)
@@ -17,17 +17,16 @@ static struct stack_def *copy_record(const uint8_t *bytes, size_t size)
 	return def;
 }
 
-static void look_up(struct stackdefs *defs, uint64_t id)
+static void look_up(struct resolver *resolver, uint64_t id)
 {
 	size_t n = 0;
-	const struct frame *const *frames = stackdefs_frames(defs, id, &n);
+	const struct frame *const *frames = resolver_frames(resolver, id, &n);
 
 	for (size_t i = 0; i < n; i++)
 		if (!frames[i]->name || !*frames[i]->name)
 			abort();
-	stackdefs_waker(defs, id);
-	stackdefs_reason(defs, id);
-	stackdefs_fold(defs, id);
+	resolver_about(resolver, id);
+	resolver_fold(resolver, id);
 }
 
 /* Records one behind the other: the first byte of each is how long it is, in words. */
@@ -35,7 +34,7 @@ FUZZ(bytes, size)
 {
 	struct processes_options options = { .max_mappings = 1 << 16 };
 	struct processes *processes = processes_new(&options);
-	struct stackdefs *defs = stackdefs_new(processes, NULL);
+	struct resolver *resolver = resolver_new(processes, NULL);
 
 	while (size) {
 		size_t room = size - 1, length = bytes[0] * sizeof(uint64_t) + (bytes[0] & 1);
@@ -43,14 +42,14 @@ FUZZ(bytes, size)
 
 		length = length < room ? length : room;
 		def = copy_record(bytes + 1, length);
-		stackdefs_add(defs, def, length);
+		resolver_add(resolver, def, length);
 		if (length >= sizeof(def->id))
-			look_up(defs, def->id);
+			look_up(resolver, def->id);
 		free(def);
 		bytes += 1 + length;
 		size -= 1 + length;
 	}
-	stackdefs_free(defs);
+	resolver_free(resolver);
 	processes_free(processes);
 	return 0;
 }

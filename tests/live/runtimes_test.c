@@ -41,7 +41,7 @@ static const struct {
 } runtimes[] = {
 	{ "node", "busy", ";main;[jit];jit_wait",
 	  " % of stacks with unnamed JIT code (start it with --perf-basic-prof "
-	  "--interpreted-frames-native-stack)\n" },
+	  "--interpreted-frames-native-stack; see tracelets-stacks(7))\n" },
 	{ "libjvm.so", "lost", ";[jit];jit_wait",
 	  " % of stacks truncated in JIT code (start it with -XX:+PreserveFramePointer, then "
 	  "jcmd " },
@@ -63,7 +63,7 @@ TEST(made_code_is_told_with_what_gives_it_names_and_keeps_callers)
 		CHECK_HAS(tool->err, runtimes[i % 2].remedy);
 		if (i % 2) {
 			CHECK_LACKS(tool->out, ";main;");
-			CHECK_HAS(tool->err, text_of(" jcmd %s Compiler.perfmap)\n", pid));
+			CHECK_HAS(tool->err, text_of(" jcmd %s Compiler.perfmap; see ", pid));
 		}
 	}
 }

@@ -59,7 +59,7 @@ TEST(what_is_much_stays_among_many_names)
 
 /* ---- how stacks end ---- */
 
-static void define(struct stackdefs *defs, uint64_t id, uint16_t reason)
+static void define(struct resolver *resolver, uint64_t id, uint16_t reason)
 {
 	struct stack_def def = { .id = id,
 				 .kind = STACK_USER,
@@ -68,7 +68,7 @@ static void define(struct stackdefs *defs, uint64_t id, uint16_t reason)
 				 .reason = reason,
 				 .words = { id } };
 
-	stackdefs_add(defs, &def, sizeof(def));
+	resolver_add(resolver, &def, sizeof(def));
 }
 
 static void read_no_more(void *arg)
@@ -79,25 +79,25 @@ static void read_no_more(void *arg)
 /* A value of stack 3 whose waker has stack 5. */
 static void count_waker(struct processes *processes, struct stack_reasons *reasons)
 {
-	struct stackdefs *defs = stackdefs_new(processes, NULL);
+	struct resolver *resolver = resolver_new(processes, NULL);
 	struct stack_def waker = { .id = 11, .kind = STACK_WAKER, .n_words = 4, .words = { 5 } };
-	struct profile *profile = profile_new("us", NULL, stackdefs_frame_table(defs));
+	struct profile *profile = profile_new("us", NULL, resolver_frame_table(resolver));
 	struct name_filter all = {};
 	struct stack_profile p = { .spec = &(struct stacks_spec){},
-				   .defs = defs,
+				   .resolver = resolver,
 				   .profile = profile,
 				   .names = &all,
 				   .read_definitions = read_no_more };
 
 	memcpy(&waker.words[2], "poker", sizeof("poker"));
-	define(defs, 3, UNWIND_COMPLETE);
-	define(defs, 5, UNWIND_NO_PROCESS);
-	stackdefs_add(defs, &waker, sizeof(waker));
+	define(resolver, 3, UNWIND_COMPLETE);
+	define(resolver, 5, UNWIND_NO_PROCESS);
+	resolver_add(resolver, &waker, sizeof(waker));
 	stack_profile_add(&p, &(struct stack_key){ .user_id = 3, .waker_id = 11, .comm = "waiter" },
 			  &(struct stacks_value){ .value = 7 });
 	*reasons = p.reasons;
 	profile_free(profile);
-	stackdefs_free(defs);
+	resolver_free(resolver);
 }
 
 TEST(a_wakers_stack_counts_as_one_more)

@@ -474,14 +474,15 @@ TEST(a_dear_file_is_kept_for_longer)
 	processes_preload_files(table, getpid(), set_expensive, NULL);
 	processes_clear(table);
 	for (; processes_stats(table).n_files && n < 100; n++)
-		processes_release_files(table, false);
-	CHECK_EQ(n, 20);
+		processes_age(table, n + 1);
+	CHECK_EQ(n, 40);
 	lose_file(&code);
 }
 
 TEST(a_file_goes_when_it_was_not_used_for_a_while)
 {
 	struct code code;
+	uint32_t epoch = 0;
 
 	map_new_file(&code);
 	for (int round = 0; round < 2; round++) {
@@ -489,13 +490,13 @@ TEST(a_file_goes_when_it_was_not_used_for_a_while)
 		processes_map(table, getpid(), &code.mapping, clock_now_ns());
 		CHECK_EQ(count_met(getpid()), 1);
 		for (int i = 0; i < 2; i++)
-			processes_release_files(table, false);
+			processes_age(table, ++epoch);
 		CHECK_EQ(processes_stats(table).n_files, 1);
 		processes_clear(table);
-		processes_release_files(table, false);
+		processes_age(table, ++epoch);
 		CHECK_EQ(processes_stats(table).n_files, 1);
 	}
-	processes_release_files(table, false);
+	processes_age(table, ++epoch);
 	CHECK_EQ(processes_stats(table).n_files, 0);
 	lose_file(&code);
 }

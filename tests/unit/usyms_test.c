@@ -470,12 +470,6 @@ TEST(room_is_made_before_tables_are_read)
 
 static struct location needed;
 
-static void keep_needed(void *arg)
-{
-	(void)arg;
-	usyms_keep(&needed);
-}
-
 TEST(no_table_that_is_too_large_stays_after_a_report)
 {
 	struct usyms *us = open_usyms(&(struct dso_options){ .max_bytes = 1 });
@@ -485,18 +479,18 @@ TEST(no_table_that_is_too_large_stays_after_a_report)
 	needed = locate(us, getpid(), 1, known_addr());
 	name_of(needed);
 	CHECK(usyms_stats(us).bytes > 1);
-	usyms_end_report(us, keep_needed, NULL);
+	usyms_end_report(us);
 	CHECK_EQ(usyms_stats(us).bytes, 0);
 	CHECK_STR(name_of(needed), "known_function");
 	CHECK_EQ(usyms_stats(us).bytes, 0);
 	needed = locate(all, getpid(), 1, known_addr());
 	name_of(needed);
-	usyms_end_report(all, keep_needed, NULL);
+	usyms_end_report(all);
 	CHECK(usyms_stats(all).bytes > 1);
 	needed = locate(none, getpid(), 1, known_addr());
 	name_of(needed);
 	CHECK(usyms_stats(none).bytes > 1);
-	usyms_end_report(none, keep_needed, NULL);
+	usyms_end_report(none);
 	CHECK_EQ(usyms_stats(none).bytes, 0);
 }
 
@@ -880,15 +874,34 @@ static void meet_file(struct usyms *us, uint32_t generation)
 	unlink(path);
 }
 
+static void name_leaving(void *arg)
+{
+	bool *has_left = arg;
+
+	if (!dso_is_leaving(needed.dso))
+		return;
+	*has_left = true;
+	CHECK_STR(name_of(needed), "known_function");
+}
+
+static bool age_if_full(uint32_t epoch)
+{
+	bool has_left = false;
+
+	usyms_age(plain, epoch, name_leaving, &has_left);
+	return has_left;
+}
+
 /* As in a build: all but one of them. */
 TEST(lets_go_of_files_that_nobody_has)
 {
 	size_t before = count_files();
 
 	needed = locate(plain, getpid(), 1, known_addr());
+	dso_hold(needed.dso);
 	for (uint32_t i = 0; i < 600; i++) {
 		meet_file(plain, i + 2);
-		usyms_end_report(plain, keep_needed, NULL);
+		age_if_full(0);
 	}
 	CHECK(processes_stats(table_of(plain)).n_files < 300);
 	CHECK(count_files() < before + 300);
@@ -900,16 +913,6 @@ static uint64_t other_addr(void)
 	return (uintptr_t)(void *)self_text;
 }
 
-static void name_leaving(void *arg)
-{
-	bool *has_left = arg;
-
-	if (!usyms_is_leaving(&needed))
-		return;
-	*has_left = true;
-	CHECK_STR(name_of(needed), "known_function");
-}
-
 /* No report ends: names found before stay, and the file may come back. */
 TEST(names_outlive_files_that_it_closes)
 {
@@ -919,10 +922,11 @@ TEST(names_outlive_files_that_it_closes)
 	struct location other;
 
 	needed = locate(plain, getpid(), 1, c->addr);
+	dso_hold(needed.dso);
 	unmap_text(c->addr);
 	for (uint32_t i = 0; i < 600; i++) {
 		meet_file(plain, i + 2);
-		usyms_release_files(plain, name_leaving, &has_left);
+		has_left |= age_if_full(0);
 	}
 	CHECK(has_left);
 	CHECK(count_files() < before + 300);
@@ -932,4 +936,40 @@ TEST(names_outlive_files_that_it_closes)
 	other = locate(plain, getpid(), 700, c->addr - known_addr() + other_addr());
 	CHECK(other.dso == needed.dso);
 	CHECK_STR(name_of(other), "self_text");
+}
+
+TEST(a_file_is_closed_two_epochs_after_its_last_use)
+{
+	struct copy *c = map_copy();
+	bool has_left = false;
+
+	needed = locate(plain, getpid(), 1, c->addr);
+	dso_hold(needed.dso);
+	usyms_age(plain, 1, name_leaving, &has_left);
+	unmap_text(c->addr);
+	locate(plain, getpid(), 2, known_addr()); /* its mappings are read again */
+	usyms_age(plain, 2, name_leaving, &has_left);
+	CHECK(!has_left);
+	usyms_age(plain, 3, name_leaving, &has_left);
+	CHECK(has_left);
+	CHECK_STR(name_of(needed), "known_function");
+	c->addr = map_text(c->fd);
+}
+
+TEST(what_nobody_holds_goes_after_two_epochs)
+{
+	struct copy *c = map_copy();
+	struct location again;
+	bool has_left = false;
+
+	needed = locate(plain, getpid(), 1, c->addr);
+	unmap_text(c->addr);
+	locate(plain, getpid(), 2, known_addr());
+	for (uint32_t epoch = 1; epoch < 4; epoch++)
+		usyms_age(plain, epoch, name_leaving, &has_left);
+	CHECK(!has_left);
+	CHECK_EQ(processes_stats(table_of(plain)).n_files, 1);
+	c->addr = map_text(c->fd);
+	again = locate(plain, getpid(), 3, c->addr);
+	CHECK_STR(name_of(again), "known_function");
 }

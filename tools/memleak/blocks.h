@@ -57,7 +57,7 @@ const struct block_sum *block_sums_add(struct block_sums *sums, const struct blo
 /* Makes sure that the block's stack has a total, which may be 0. */
 void block_sums_mention(struct block_sums *sums, const struct block *block);
 
-/* Adds a total to that of the same process and interned stack (stacks/stackdefs.h). */
+/* Adds a total to that of the same process and interned stack (stacks/resolver.h). */
 void block_sums_merge(struct block_sums *sums, const struct block_sum *sum, uint64_t trace);
 
 /* Sorts by bytes, or by count, largest first. */

@@ -6,8 +6,10 @@
 
 #include "abi/runtimes.h"
 #include "abi/unwind_layout.h"
+#include "base/clock.h"
+#include "base/epoch.h"
 #include "child.h"
-#include "stacks/stackdefs.h"
+#include "stacks/resolver.h"
 #include "unit.h"
 
 __attribute__((noinline)) static void leaf(void)
@@ -16,14 +18,14 @@ __attribute__((noinline)) static void leaf(void)
 }
 
 static struct processes *processes;
-static struct stackdefs *defs;
+static struct resolver *resolver;
 static pid_t child;
 static uint64_t forgotten; /* the ids, as digits */
 
 BEFORE_EACH()
 {
 	processes = processes_new(&(struct processes_options){ .max_mappings = 1 << 16 });
-	defs = stackdefs_new(processes, NULL);
+	resolver = resolver_new(processes, NULL);
 	child = start_child();
 	forgotten = 0;
 }
@@ -31,8 +33,14 @@ BEFORE_EACH()
 AFTER_EACH()
 {
 	end_child(child);
-	stackdefs_free(defs);
+	resolver_free(resolver);
 	processes_free(processes);
+}
+
+static void begin_by_window(void)
+{
+	resolver_free(resolver);
+	resolver = resolver_new(processes, &(struct resolver_options){ .by_window = true });
 }
 
 static void define(uint64_t id, pid_t pid, uint64_t addr)
@@ -45,13 +53,13 @@ static void define(uint64_t id, pid_t pid, uint64_t addr)
 				 .reason = UNWIND_COMPLETE };
 
 	def.words[0] = addr;
-	stackdefs_add(defs, &def, sizeof(def));
+	resolver_add(resolver, &def, sizeof(def));
 }
 
 static const char *name_of(uint64_t id)
 {
 	size_t n;
-	const struct frame *const *frames = stackdefs_frames(defs, id, &n);
+	const struct frame *const *frames = resolver_frames(resolver, id, &n);
 
 	return n ? frames[0]->name : "";
 }
@@ -62,10 +70,19 @@ static void count_forgotten(uint64_t id, void *arg)
 	forgotten = forgotten * 10 + id;
 }
 
+/* Each report is an epoch after the one before. */
+static void end_report(void)
+{
+	static uint64_t now_ns;
+
+	now_ns = (now_ns ? now_ns : clock_now_ns()) + EPOCH_NS;
+	resolver_end_report(resolver, now_ns);
+}
+
 static void end_turns(int n)
 {
 	while (n-- > 0)
-		stackdefs_end_turn(defs, false, count_forgotten, NULL);
+		resolver_drained(resolver, false, count_forgotten, NULL);
 }
 
 TEST(processes_that_run_the_same_code_have_one_trace)
@@ -73,12 +90,12 @@ TEST(processes_that_run_the_same_code_have_one_trace)
 	define(3, getpid(), (uintptr_t)leaf);
 	define(5, child, (uintptr_t)leaf);
 	define(7, child, (uintptr_t)getpid);
-	CHECK_EQ(stackdefs_fold(defs, 3), stackdefs_fold(defs, 5));
-	CHECK(stackdefs_fold(defs, 3) != stackdefs_fold(defs, 7));
-	CHECK_EQ(stackdefs_fold(defs, 9), 9); /* not known */
+	CHECK_EQ(resolver_fold(resolver, 3), resolver_fold(resolver, 5));
+	CHECK(resolver_fold(resolver, 3) != resolver_fold(resolver, 7));
+	CHECK_EQ(resolver_fold(resolver, 9), 9); /* not known */
 	CHECK_STR(name_of(5), "leaf");
-	CHECK_STR(name_of(stackdefs_fold(defs, 5)), "leaf");
-	CHECK_EQ(stackdefs_reason(defs, stackdefs_fold(defs, 5)), UNWIND_COMPLETE);
+	CHECK_STR(name_of(resolver_fold(resolver, 5)), "leaf");
+	CHECK_EQ(resolver_about(resolver, resolver_fold(resolver, 5)).reason, UNWIND_COMPLETE);
 }
 
 TEST(what_an_ended_process_had_is_let_go_but_not_what_was_folded)
@@ -89,18 +106,18 @@ TEST(what_an_ended_process_had_is_let_go_but_not_what_was_folded)
 	define(3, gone, (uintptr_t)leaf);
 	define(5, getpid(), (uintptr_t)getpid);
 	end_child(gone);
-	stackdefs_end_process(defs, gone);
+	resolver_process_ended(resolver, gone);
 	end_turns(1);
-	folded = stackdefs_fold(defs, 3); /* what was counted late */
+	folded = resolver_fold(resolver, 3); /* what was counted late */
 	CHECK_EQ(forgotten, 0);
 	end_turns(1);
 	CHECK_EQ(forgotten, 3);
 	CHECK_STR(name_of(3), "");
 	CHECK_STR(name_of(folded), "leaf");
-	stackdefs_end_report(defs);
+	end_report();
 	CHECK_STR(name_of(folded), "leaf");
 	for (int i = 0; i < 3; i++)
-		stackdefs_end_report(defs);
+		end_report();
 	CHECK_STR(name_of(folded), "");
 	CHECK(*name_of(5)); /* its process lives */
 }
@@ -115,11 +132,11 @@ TEST(a_waker_is_folded_with_its_stack)
 		waker.id = 11 + 2 * i;
 		waker.tgid = (uint32_t)(i ? child : getpid());
 		waker.words[0] = 3 + 2 * i;
-		stackdefs_add(defs, &waker, sizeof(waker));
+		resolver_add(resolver, &waker, sizeof(waker));
 	}
-	CHECK_EQ(stackdefs_fold(defs, 11), stackdefs_fold(defs, 13));
-	CHECK_EQ(stackdefs_waker(defs, 11)[0], 3);
-	CHECK_STR(name_of(stackdefs_waker(defs, stackdefs_fold(defs, 13))[0]), "leaf");
+	CHECK_EQ(resolver_fold(resolver, 11), resolver_fold(resolver, 13));
+	CHECK_EQ(resolver_about(resolver, 11).waker[0], 3);
+	CHECK_STR(name_of(resolver_about(resolver, resolver_fold(resolver, 13)).waker[0]), "leaf");
 }
 
 static size_t heap_bytes(void)
@@ -133,8 +150,8 @@ TEST(a_waker_of_itself_has_no_stack)
 	struct stack_def waker = { .id = 11, .kind = STACK_WAKER, .n_words = 4, .words = { 11 } };
 	const uint64_t *words;
 
-	stackdefs_add(defs, &waker, sizeof(waker));
-	words = stackdefs_waker(defs, stackdefs_fold(defs, 11));
+	resolver_add(resolver, &waker, sizeof(waker));
+	words = resolver_about(resolver, resolver_fold(resolver, 11)).waker;
 	CHECK(words);
 	CHECK_STR(name_of(words[0]), "");
 }
@@ -159,16 +176,16 @@ TEST(what_is_unused_is_let_go_of_a_living_process)
 /* Turns before a report count nothing: what BPF keeps has not been counted by then. */
 TEST(what_windows_leave_unused_is_let_go)
 {
-	stackdefs_count_by_window(defs);
+	begin_by_window();
 	for (uint64_t id = 1; id <= 3; id++)
 		define(id, child, (uintptr_t)leaf);
 	end_turns(100);
 	CHECK_EQ(forgotten, 0);
 	for (int i = 0; i < 4; i++) {
-		stackdefs_use(defs, 1);
+		resolver_use(resolver, 1);
 		if (i < 2)
-			stackdefs_use(defs, 2);
-		stackdefs_end_turn(defs, true, count_forgotten, NULL);
+			resolver_use(resolver, 2);
+		resolver_drained(resolver, true, count_forgotten, NULL);
 		CHECK_EQ(forgotten, i < 1 ? 0 : i < 2 ? 3 : 32);
 	}
 	CHECK_STR(name_of(1), "leaf");
@@ -183,12 +200,12 @@ TEST(a_waker_that_is_used_keeps_its_stack)
 		.id = 11, .kind = STACK_WAKER, .n_words = 4, .words = { 3 }, .tgid = getpid()
 	};
 
-	stackdefs_count_by_window(defs);
+	begin_by_window();
 	define(3, getpid(), (uintptr_t)leaf);
-	stackdefs_add(defs, &waker, sizeof(waker));
+	resolver_add(resolver, &waker, sizeof(waker));
 	for (int i = 0; i < 10; i++) {
-		stackdefs_use(defs, 11);
-		stackdefs_end_turn(defs, true, count_forgotten, NULL);
+		resolver_use(resolver, 11);
+		resolver_drained(resolver, true, count_forgotten, NULL);
 	}
 	CHECK_EQ(forgotten, 0);
 	CHECK_STR(name_of(3), "leaf");
@@ -217,19 +234,39 @@ TEST(a_million_kernel_stacks_take_no_more_than_some)
 	for (uint64_t id = 1; id <= 1000000; id++) {
 		def.id = id;
 		def.words[0] = UINT64_MAX - 8 * id;
-		stackdefs_add(defs, &def, sizeof(def));
+		resolver_add(resolver, &def, sizeof(def));
 		if (id == 999000)
-			folded = stackdefs_fold(defs, id);
+			folded = resolver_fold(resolver, id);
 		if (id % 1000 == 0)
 			end_turns(1);
 		if (id % 5000 == 0)
-			stackdefs_end_report(defs);
+			end_report();
 	}
 	CHECK(heap_bytes() < before + (8 << 20));
 	for (int i = 0; i < 100; i++)
 		end_turns(1);
 	CHECK_STR(name_of(999000), "");
 	CHECK(*name_of(folded)); /* its report comes yet */
+}
+
+/* As with an interval of milliseconds: no stack is old yet. */
+TEST(stacks_of_a_thousand_reports_in_a_second_take_no_more_than_some)
+{
+	struct stack_def def = { .kind = STACK_KERNEL, .n_words = 1 };
+	uint64_t now_ns = clock_now_ns();
+	size_t before = heap_bytes();
+
+	for (uint64_t id = 1; id <= 100000; id++) {
+		def.id = id;
+		def.words[0] = UINT64_MAX - 8 * id;
+		resolver_add(resolver, &def, sizeof(def));
+		resolver_fold(resolver, id);
+		if (id % 100)
+			continue;
+		resolver_drained(resolver, true, count_forgotten, NULL);
+		resolver_end_report(resolver, now_ns);
+	}
+	CHECK(heap_bytes() < before + (8 << 20));
 }
 
 /* Each is a process's own for BPF; the memory for all of them must not be. */
@@ -239,7 +276,7 @@ TEST(a_hundred_thousand_processes_take_no_more_than_a_few)
 
 	for (uint64_t i = 0; i < 100000; i++) {
 		define(i * 2 + 1, child, (uintptr_t)leaf);
-		stackdefs_end_process(defs, child);
+		resolver_process_ended(resolver, child);
 		end_turns(1);
 	}
 	CHECK(heap_bytes() < before + (1 << 20));
@@ -248,7 +285,7 @@ TEST(a_hundred_thousand_processes_take_no_more_than_a_few)
 /* A stack that is cut in a file of a long name that was not there before. */
 static void define_cut(uint64_t id)
 {
-	char path[] = "/tmp/stackdefs-test-which-has-a-name-that-takes-some-room-XXXXXX";
+	char path[] = "/tmp/resolver-test-which-has-a-name-that-takes-some-room-XXXXXX";
 	int fd = mkostemp(path, O_CLOEXEC);
 	struct stack_def def = { .id = id,
 				 .kind = STACK_USER,
@@ -261,8 +298,8 @@ static void define_cut(uint64_t id)
 	CHECK_EQ(ftruncate(fd, 4096), 0);
 	code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 	def.words[0] = (uintptr_t)code;
-	stackdefs_add(defs, &def, sizeof(def));
-	CHECK_STR(stackdefs_flaw(defs, id)->file, strrchr(path, '/') + 1);
+	resolver_add(resolver, &def, sizeof(def));
+	CHECK_STR(resolver_about(resolver, id).flaw->file, strrchr(path, '/') + 1);
 	munmap(code, 4096);
 	close(fd);
 	unlink(path);
@@ -275,7 +312,7 @@ TEST(names_of_files_that_stacks_are_cut_in_go_with_them)
 	for (uint64_t id = 1; id <= 2000; id++) {
 		define_cut(id);
 		end_turns(8);
-		stackdefs_end_report(defs);
+		end_report();
 		if (id == 1000)
 			before = heap_bytes();
 	}
@@ -294,7 +331,7 @@ static uint64_t define_code(pid_t pid, uint64_t code)
 				  .name_text = { PYTHON_STR_ASCII | 1 << 2, 3 },
 				  .name = "fun" };
 
-	stackdefs_add_function(defs, &def.def, offsetof(struct python_def, lines));
+	resolver_add_function(resolver, &def.def, offsetof(struct python_def, lines));
 	return def.def.word;
 }
 
@@ -309,7 +346,7 @@ static const char *name_in_stack(uint64_t id, pid_t pid, uint64_t word)
 				 .reason = UNWIND_COMPLETE,
 				 .words = { (uintptr_t)leaf, runtime_segment_word(0), word } };
 
-	stackdefs_add(defs, &def, sizeof(def));
+	resolver_add(resolver, &def, sizeof(def));
 	return name_of(id);
 }
 
@@ -323,7 +360,7 @@ TEST(an_ended_python_is_forgotten_whose_stacks_went_before)
 	CHECK_STR(name_of(1), "");
 	CHECK_STR(name_in_stack(2, child, word), "fun"); /* BPF doesn't send it again */
 	end_turns(8);
-	stackdefs_end_process(defs, child);
+	resolver_process_ended(resolver, child);
 	end_turns(2);
 	CHECK_STR(name_in_stack(3, child, word), "[unknown]");
 }

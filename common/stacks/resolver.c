@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Stack definitions; see stackdefs.h. Each is of one process, and refers to an interned stack that
- * others may have, too. Definitions of a process are in a list, to be released when it has exited.
- */
+/* Stacks by their definitions, and interned; see resolver.h. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,13 +13,14 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/container.h"
+#include "base/epoch.h"
 #include "base/hash.h"
 #include "base/hashtable.h"
 #include "base/mem.h"
 #include "output/frames.h"
 #include "runtimes/meanings.h"
 #include "stacks/places.h"
-#include "stacks/stackdefs.h"
+#include "stacks/resolver.h"
 #include "symbols/ksyms.h"
 #include "symbols/usyms.h"
 
@@ -184,6 +182,8 @@ static uint32_t merge_functions(const struct meanings *meanings, const struct st
  * which they outlive. Names are looked up on demand.
  */
 
+#define MANY_TRACES 4096
+
 #define WAKER_WORDS  4 /* of STACK_WAKER: */
 #define WAKER_STACKS 2 /* the first are stack ids */
 
@@ -195,38 +195,67 @@ struct trace {
 	struct stack_flaw flaw;	     /* of a user stack */
 	char *file;		     /* owned name of the flaw's file; NULL: none */
 	unsigned int n_users;	     /* number of definitions that refer to it */
-	uint32_t last_used;	     /* by a report */
+	uint32_t used;		     /* the latest epoch in which it was */
 	bool is_trimmed;
 	uint32_t n_trimmed; /* number of the tracer's own locations at the leaf */
 	uint32_t n;
 	struct known_place *places[]; /* leaf first */
 };
 
-struct kernelnames;
-struct known_place;
-struct traces;
+/*
+ * A stack definition: of one process, it refers to an interned stack. Definitions of a process are
+ * in a list, to be released when it has exited.
+ */
+struct definition {
+	struct hashlink link; /* by id */
+	uint64_t id;
+	struct trace *trace;
+	struct definition *next; /* of the same process */
+	uint32_t used_age;
+	bool is_leaving; /* BPF sends it again */
+};
 
-struct traces {
-	struct hashtable table; /* by id */
+struct owner {
+	struct hashlink link; /* by pid */
+	pid_t pid;
+	struct definition *first;
+	struct owner *next; /* among those that have ended */
+	uint32_t ended_turn;
+};
+
+struct resolver {
+	struct hashtable traces; /* by id */
+	struct hashtable definitions, owners;
+	struct owner *ended, **ended_tail;
+	uint32_t n_turns, age; /* in turns, or in windows */
+	bool by_window;
 	struct processes *processes;
 	struct usyms *usyms;
 	struct meanings *meanings;
 	struct places *places;
 	const struct frame **frames; /* frames of the interned stack requested last, root first */
 	size_t frames_cap;
-	uint32_t n_reports;
+	uint32_t epoch;
+	uint64_t epoch_ns; /* its beginning */
+	struct cache_age traces_age;
 };
 
-/* The processes stay the caller's, and outlive this. */
-static struct traces *traces_new(struct processes *processes, const struct dso_options *options)
+struct resolver *resolver_new(struct processes *processes, const struct resolver_options *options)
 {
-	struct traces *traces = mem_zalloc(1, sizeof(*traces));
+	static const struct resolver_options defaults;
+	struct resolver *resolver = mem_zalloc(1, sizeof(*resolver));
 
-	traces->processes = processes;
-	traces->usyms = usyms_new(processes, options);
-	traces->meanings = meanings_new();
-	traces->places = places_new(traces->usyms, options && options->places);
-	return traces;
+	options = options ? options : &defaults;
+	resolver->processes = processes;
+	resolver->by_window = options->by_window;
+	resolver->ended_tail = &resolver->ended;
+	resolver->epoch_ns = clock_now_ns();
+	resolver->usyms = usyms_new(processes, &options->symbols);
+	resolver->meanings = meanings_new();
+	resolver->places = places_new(resolver->usyms, options->symbols.places);
+	places_set_kernelnames(resolver->places, options->kernelnames);
+	places_set_own(resolver->places, options->own_programs, options->n_own_programs);
+	return resolver;
 }
 
 static void free_trace(struct trace *trace)
@@ -241,51 +270,40 @@ static void free_link(struct hashlink *link, void *arg)
 	free_trace(container_of(link, struct trace, link));
 }
 
-static void traces_free(struct traces *traces)
+void resolver_free(struct resolver *resolver)
 {
-	if (!traces)
+	if (!resolver)
 		return;
-	hashtable_free(&traces->table, free_link, NULL);
-	places_free(traces->places);
-	usyms_free(traces->usyms);
-	meanings_free(traces->meanings);
-	free(traces->frames);
-	free(traces);
-}
-
-/* See stackdefs.h. */
-static void traces_set_kernelnames(struct traces *traces, struct kernelnames *names)
-{
-	places_set_kernelnames(traces->places, names);
-}
-
-static void traces_set_own(struct traces *traces, uint64_t *programs, size_t n)
-{
-	places_set_own(traces->places, programs, n);
-}
-
-/* Returns the table of frames. Its entries may be gone after the report ends. */
-static struct frame_table *traces_frame_table(struct traces *traces)
-{
-	return places_frame_table(traces->places);
+	for (struct owner *owner = resolver->ended, *next; owner; owner = next) {
+		next = owner->next;
+		free(owner);
+	}
+	hashtable_free(&resolver->definitions, hashlink_free, NULL);
+	hashtable_free(&resolver->owners, hashlink_free, NULL);
+	hashtable_free(&resolver->traces, free_link, NULL);
+	places_free(resolver->places);
+	usyms_free(resolver->usyms);
+	meanings_free(resolver->meanings);
+	free(resolver->frames);
+	free(resolver);
 }
 
 /* ---- the table ---- */
 
-static struct trace *find_id(const struct traces *traces, uint64_t id)
+static struct trace *find_id(const struct resolver *resolver, uint64_t id)
 {
-	struct hashlink *link = hashtable_first(&traces->table, id);
+	struct hashlink *link = hashtable_first(&resolver->traces, id);
 
 	return link ? container_of(link, struct trace, link) : NULL; /* ids are unique */
 }
 
 /* NULL: no interned stack with that id. */
-static struct trace *traces_find(struct traces *traces, uint64_t id)
+static struct trace *traces_find(const struct resolver *resolver, uint64_t id)
 {
-	struct trace *trace = find_id(traces, id);
+	struct trace *trace = find_id(resolver, id);
 
 	if (trace)
-		trace->last_used = traces->n_reports;
+		trace->used = resolver->traces_age.epoch;
 	return trace;
 }
 
@@ -312,13 +330,13 @@ static uint64_t hash_trace(const struct trace *t)
 	return hash;
 }
 
-static void release_places(struct traces *traces, const struct trace *trace)
+static void release_places(struct resolver *resolver, const struct trace *trace)
 {
 	for (uint32_t i = 0; i < trace->n; i++)
-		places_release(traces->places, trace->places[i]);
+		places_release(resolver->places, trace->places[i]);
 }
 
-static struct trace *add_trace(struct traces *traces, const struct trace *draft, uint64_t id)
+static struct trace *add_trace(struct resolver *resolver, const struct trace *draft, uint64_t id)
 {
 	struct trace *trace = mem_zalloc(1, sizeof(*trace) + places_bytes(draft->n));
 
@@ -326,25 +344,25 @@ static struct trace *add_trace(struct traces *traces, const struct trace *draft,
 	trace->id = id;
 	if (draft->flaw.file)
 		trace->flaw.file = trace->file = mem_strdup(draft->flaw.file);
-	hashtable_add(&traces->table, &trace->link, id);
+	hashtable_add(&resolver->traces, &trace->link, id);
 	return trace;
 }
 
 /*
  * Returns the interned stack with the same locations, or a copy of this one, which takes them over.
  */
-static struct trace *intern_trace(struct traces *traces, const struct trace *draft)
+static struct trace *intern_trace(struct resolver *resolver, const struct trace *draft)
 {
 	uint64_t id = hash_trace(draft) | STACK_ID_FOLDED;
 	struct trace *trace;
 
-	while ((trace = find_id(traces, id)) && !is_same(trace, draft))
+	while ((trace = find_id(resolver, id)) && !is_same(trace, draft))
 		id = (id + 1) | STACK_ID_FOLDED;
 	if (trace)
-		release_places(traces, draft);
+		release_places(resolver, draft);
 	else
-		trace = add_trace(traces, draft, id);
-	trace->last_used = traces->n_reports;
+		trace = add_trace(resolver, draft, id);
+	trace->used = resolver->traces_age.epoch;
 	return trace;
 }
 
@@ -354,7 +372,7 @@ static bool is_return_address(const struct stack_def *def, uint32_t i)
 	       !stack_is_exact(def->words[i]); // cppcheck-suppress arrayIndexOutOfBoundsCond
 }
 
-static void locate(struct traces *traces, const struct stack_def *def, uint32_t n,
+static void locate(struct resolver *resolver, const struct stack_def *def, uint32_t n,
 		   struct place *places)
 {
 	struct location locations[STACK_DEPTH];
@@ -362,7 +380,7 @@ static void locate(struct traces *traces, const struct stack_def *def, uint32_t 
 
 	for (uint32_t i = 0; i < n; i++)
 		addrs[i] = stack_address(def->words[i]);
-	usyms_locate(traces->usyms, (pid_t)def->tgid, def->generation, def->time_ns, addrs, n,
+	usyms_locate(resolver->usyms, (pid_t)def->tgid, def->generation, def->time_ns, addrs, n,
 		     locations);
 	for (uint32_t i = 0; i < n; i++) {
 		places[i] = (struct place){ .location = locations[i],
@@ -372,24 +390,24 @@ static void locate(struct traces *traces, const struct stack_def *def, uint32_t 
 }
 
 /* Finds the stack's flaw, and marks code made by a known runtime. */
-static void find_flaw(struct traces *traces, const struct stack_def *def, uint32_t n,
+static void find_flaw(struct resolver *resolver, const struct stack_def *def, uint32_t n,
 		      struct place *places, struct stack_flaw *flaw)
 {
-	*flaw = stack_flaw_find(traces->processes, def, places, n);
+	*flaw = stack_flaw_find(resolver->processes, def, places, n);
 	for (uint32_t i = 0; flaw->runtime && i < n; i++)
 		places[i].is_made = usyms_is_made(&places[i].location);
 }
 
-static uint32_t find_user(struct traces *traces, const struct stack_def *def, struct place *places,
-			  struct stack_flaw *flaw)
+static uint32_t find_user(struct resolver *resolver, const struct stack_def *def,
+			  struct place *places, struct stack_flaw *flaw)
 {
 	struct place native[STACK_DEPTH];
 	uint32_t n = stack_count_native(def);
 	bool has_functions = n < def->n_words;
 
-	locate(traces, def, n, has_functions ? native : places);
-	find_flaw(traces, def, n, has_functions ? native : places, flaw);
-	return has_functions ? merge_functions(traces->meanings, def, native, places) : n;
+	locate(resolver, def, n, has_functions ? native : places);
+	find_flaw(resolver, def, n, has_functions ? native : places, flaw);
+	return has_functions ? merge_functions(resolver->meanings, def, native, places) : n;
 }
 
 /* A return address is in the call before it. */
@@ -402,30 +420,24 @@ static uint32_t find_kernel(const struct stack_def *def, struct place *places)
 	return def->n_words;
 }
 
-static void take_places(struct traces *traces, const struct stack_def *def, struct trace *draft)
+static void take_places(struct resolver *resolver, const struct stack_def *def, struct trace *draft)
 {
 	struct place places[STACK_WORDS];
 
-	draft->n = def->kind == STACK_USER ? find_user(traces, def, places, &draft->flaw)
+	draft->n = def->kind == STACK_USER ? find_user(resolver, def, places, &draft->flaw)
 					   : find_kernel(def, places);
 	for (uint32_t i = 0; i < draft->n; i++) {
-		draft->places[i] = places_get(traces->places, &places[i]);
+		draft->places[i] = places_get(resolver->places, &places[i]);
 		if (places[i].location.made) /* valid for this size of its perf map */
-			place_look_up(traces->places, draft->places[i]);
+			place_look_up(resolver->places, draft->places[i]);
 	}
-}
-
-/* Returns the meanings of functions' words, to be filled in. */
-static struct meanings *traces_meanings(struct traces *traces)
-{
-	return traces->meanings;
 }
 
 /*
  * Returns the interned stack of a definition; user addresses are located at once, while their
  * process is alive.
  */
-static struct trace *traces_add(struct traces *traces, const struct stack_def *def)
+static struct trace *traces_add(struct resolver *resolver, const struct stack_def *def)
 {
 	struct trace *draft = mem_zalloc(1, sizeof(*draft) + places_bytes(def->n_words)), *trace;
 
@@ -434,74 +446,61 @@ static struct trace *traces_add(struct traces *traces, const struct stack_def *d
 	if (def->kind == STACK_WAKER)
 		memcpy(draft->waker, def->words, sizeof(draft->waker));
 	else
-		take_places(traces, def, draft);
-	trace = intern_trace(traces, draft);
+		take_places(resolver, def, draft);
+	trace = intern_trace(resolver, draft);
 	free(draft);
 	return trace;
 }
 
-static struct trace *traces_add_waker(struct traces *traces, const uint64_t words[WAKER_WORDS])
+static struct trace *traces_add_waker(struct resolver *resolver, const uint64_t words[WAKER_WORDS])
 {
 	struct trace draft = { .kind = STACK_WAKER };
 
 	memcpy(draft.waker, words, sizeof(draft.waker));
-	return intern_trace(traces, &draft);
+	return intern_trace(resolver, &draft);
 }
 
-static void traces_preload(struct traces *traces, pid_t pid, uint32_t generation)
-{
-	usyms_preload(traces->usyms, pid, generation);
-}
-
-/* Evicts interned stacks that neither a definition nor the last two reports needed. */
+/* Releases interned stacks by age, unless a definition has them. */
 static void release(struct hashlink *link, void *arg)
 {
 	struct trace *trace = container_of(link, struct trace, link);
-	struct traces *traces = arg;
+	struct resolver *resolver = arg;
 
-	if (trace->n_users || trace->last_used + 1 >= traces->n_reports)
+	if (trace->n_users || !cache_lets_go(&resolver->traces_age, trace->used))
 		return;
-	hashtable_remove(&traces->table, link);
-	release_places(traces, trace);
+	hashtable_remove(&resolver->traces, link);
+	release_places(resolver, trace);
 	free_trace(trace);
-}
-
-static void keep_places(void *arg)
-{
-	places_keep(((struct traces *)arg)->places);
 }
 
 static void look_up_leaving(void *arg)
 {
-	places_look_up_leaving(((struct traces *)arg)->places);
+	places_look_up_leaving(((struct resolver *)arg)->places);
 }
 
-/* Called every few seconds, see usyms_release_files(): interned stacks keep their names. */
-static void traces_release_files(struct traces *traces)
+/* Interned stacks keep the names that they have, and get those of files to be closed. */
+void resolver_tick(struct resolver *resolver, uint64_t now_ns)
 {
-	usyms_release_files(traces->usyms, look_up_leaving, traces);
+	if (now_ns - resolver->epoch_ns >= EPOCH_NS) {
+		resolver->epoch++;
+		resolver->epoch_ns = now_ns;
+	}
+	usyms_age(resolver->usyms, resolver->epoch, look_up_leaving, resolver);
 }
 
-/* Ends a report: evicts interned stacks that it and the one before did not use. */
-static void traces_end_report(struct traces *traces)
+/* Ages interned stacks: in between, counts may refer to them. */
+void resolver_end_report(struct resolver *resolver, uint64_t now_ns)
 {
-	traces->n_reports++;
-	hashtable_visit(&traces->table, release, traces);
-	places_end_report(traces->places); /* frames are freed before their images */
-	usyms_end_report(traces->usyms, keep_places, traces);
+	cache_begin_age(&resolver->traces_age, resolver->epoch, resolver->traces.count,
+			MANY_TRACES);
+	hashtable_visit(&resolver->traces, release, resolver);
+	cache_end_age(&resolver->traces_age, resolver->traces.count);
+	places_end_report(resolver->places); /* frames are freed before their images */
+	usyms_end_report(resolver->usyms);
+	resolver_tick(resolver, now_ns);
 }
 
 /* ---- frames ---- */
-
-static struct dso_stats traces_stats(const struct traces *traces)
-{
-	return usyms_stats(traces->usyms);
-}
-
-static void traces_look_up(struct traces *traces, void (*meanwhile)(void *arg), void *arg)
-{
-	places_look_up(traces->places, meanwhile, arg);
-}
 
 /*
  * The one place where the tracer's own frames, which lie on top of a kernel stack, are trimmed: its
@@ -518,12 +517,12 @@ static uint32_t count_tracer_frames(const struct trace *trace)
 	return first;
 }
 
-static void look_up(struct traces *traces, struct trace *trace)
+static void look_up(struct resolver *resolver, struct trace *trace)
 {
 	bool is_answered = true;
 
 	for (uint32_t i = 0; i < trace->n; i++) {
-		place_look_up(traces->places, trace->places[i]);
+		place_look_up(resolver->places, trace->places[i]);
 		is_answered &= !trace->places[i]->is_unanswered;
 	}
 	if (trace->kind == STACK_KERNEL && !trace->is_trimmed)
@@ -531,32 +530,55 @@ static void look_up(struct traces *traces, struct trace *trace)
 	trace->is_trimmed = is_answered;
 }
 
-static void list_frame(struct traces *traces, size_t n, const struct frame *frame)
+static void list_frame(struct resolver *resolver, size_t n, const struct frame *frame)
 {
-	traces->frames = mem_grow(traces->frames, n, &traces->frames_cap, sizeof(*traces->frames));
-	traces->frames[n] = frame;
+	resolver->frames =
+		mem_grow(resolver->frames, n, &resolver->frames_cap, sizeof(*resolver->frames));
+	resolver->frames[n] = frame;
 }
 
 /*
- * Returns its frames root first, of traces_frame_table(); the list is valid until the next call.
+ * Returns its frames root first, of resolver_frame_table(); the list is valid until the next call.
  * Locations, and functions inlined at one, are leaf first.
  */
-static const struct frame *const *trace_frames(struct traces *traces, struct trace *trace,
+static const struct frame *const *trace_frames(struct resolver *resolver, struct trace *trace,
 					       size_t *n)
 {
-	look_up(traces, trace);
+	look_up(resolver, trace);
 	*n = 0;
-	list_frame(traces, *n, NULL); /* so that an empty list is not NULL */
+	list_frame(resolver, *n, NULL); /* so that an empty list is not NULL */
 	for (uint32_t i = trace->n; i-- > trace->n_trimmed;) {
 		const struct known_place *place = trace->places[i];
 
 		for (size_t k = place->n_frames; k-- > 0;)
-			list_frame(traces, (*n)++, place->frames[k]);
+			list_frame(resolver, (*n)++, place->frames[k]);
 	}
-	return traces->frames;
+	return resolver->frames;
 }
 
-/* ---- stackdefs ---- */
+/* ---- parts below ---- */
+
+void resolver_preload(struct resolver *resolver, pid_t pid, uint32_t generation)
+{
+	usyms_preload(resolver->usyms, pid, generation);
+}
+
+void resolver_add_function(struct resolver *resolver, const struct runtime_def *def, size_t size)
+{
+	meanings_add(resolver->meanings, def, size);
+}
+
+void resolver_look_up(struct resolver *resolver, void (*meanwhile)(void *arg), void *arg)
+{
+	places_look_up(resolver->places, meanwhile, arg);
+}
+
+struct dso_stats resolver_stats(const struct resolver *resolver)
+{
+	return usyms_stats(resolver->usyms);
+}
+
+/* ---- processes ---- */
 
 /*
  * Number of drains after a process's exit until nothing of it can be counted any more: the last
@@ -571,102 +593,22 @@ static const struct frame *const *trace_frames(struct traces *traces, struct tra
 #define TURNS_UNUSED   4
 #define WINDOWS_UNUSED 2
 
-struct definition {
-	struct hashlink link; /* by id */
-	uint64_t id;
-	struct trace *trace;
-	struct definition *next; /* of the same process */
-	uint32_t used_age;
-	bool is_leaving; /* BPF sends it again */
-};
-
-struct owner {
-	struct hashlink link; /* by pid */
-	pid_t pid;
-	struct definition *first;
-	struct owner *next; /* among those that have ended */
-	uint32_t ended_turn;
-};
-
-struct stackdefs {
-	struct traces *traces;
-	struct hashtable definitions, owners;
-	struct owner *ended, **ended_tail;
-	uint32_t n_turns, age; /* in turns, or in windows */
-	bool by_window;
-};
-
-struct stackdefs *stackdefs_new(struct processes *processes, const struct dso_options *options)
+static struct owner *find_owner(const struct resolver *resolver, pid_t pid)
 {
-	struct stackdefs *defs = mem_zalloc(1, sizeof(*defs));
-
-	defs->traces = traces_new(processes, options);
-	defs->ended_tail = &defs->ended;
-	return defs;
-}
-
-void stackdefs_free(struct stackdefs *defs)
-{
-	if (!defs)
-		return;
-	for (struct owner *owner = defs->ended, *next; owner; owner = next) {
-		next = owner->next;
-		free(owner);
-	}
-	hashtable_free(&defs->definitions, hashlink_free, NULL);
-	hashtable_free(&defs->owners, hashlink_free, NULL);
-	traces_free(defs->traces);
-	free(defs);
-}
-
-void stackdefs_set_kernelnames(struct stackdefs *defs, struct kernelnames *names)
-{
-	traces_set_kernelnames(defs->traces, names);
-}
-
-void stackdefs_set_own(struct stackdefs *defs, uint64_t *programs, size_t n)
-{
-	traces_set_own(defs->traces, programs, n);
-}
-
-void stackdefs_preload(struct stackdefs *defs, pid_t pid, uint32_t generation)
-{
-	traces_preload(defs->traces, pid, generation);
-}
-
-void stackdefs_add_function(struct stackdefs *defs, const struct runtime_def *def, size_t size)
-{
-	meanings_add(traces_meanings(defs->traces), def, size);
-}
-
-void stackdefs_look_up(struct stackdefs *defs, void (*meanwhile)(void *arg), void *arg)
-{
-	traces_look_up(defs->traces, meanwhile, arg);
-}
-
-struct dso_stats stackdefs_stats(const struct stackdefs *defs)
-{
-	return traces_stats(defs->traces);
-}
-
-/* ---- processes ---- */
-
-static struct owner *find_owner(const struct stackdefs *defs, pid_t pid)
-{
-	struct hashlink *link = hashtable_first(&defs->owners, hash_pid(pid));
+	struct hashlink *link = hashtable_first(&resolver->owners, hash_pid(pid));
 
 	return link ? container_of(link, struct owner, link) : NULL; /* one pid, one hash */
 }
 
-static struct owner *get_owner(struct stackdefs *defs, pid_t pid)
+static struct owner *get_owner(struct resolver *resolver, pid_t pid)
 {
-	struct owner *owner = find_owner(defs, pid);
+	struct owner *owner = find_owner(resolver, pid);
 
 	if (owner)
 		return owner;
 	owner = mem_zalloc(1, sizeof(*owner));
 	owner->pid = pid;
-	hashtable_add(&defs->owners, &owner->link, hash_pid(pid));
+	hashtable_add(&resolver->owners, &owner->link, hash_pid(pid));
 	return owner;
 }
 
@@ -674,47 +616,47 @@ static struct owner *get_owner(struct stackdefs *defs, pid_t pid)
  * Its pid may be reused, by another owner. Even if all its stacks have been released, its
  * functions' words remain.
  */
-void stackdefs_end_process(struct stackdefs *defs, pid_t pid)
+void resolver_process_ended(struct resolver *resolver, pid_t pid)
 {
-	struct owner *owner = find_owner(defs, pid);
+	struct owner *owner = find_owner(resolver, pid);
 
-	if (!owner && meanings_knows(traces_meanings(defs->traces), pid))
-		owner = get_owner(defs, pid);
+	if (!owner && meanings_knows(resolver->meanings, pid))
+		owner = get_owner(resolver, pid);
 	if (!owner)
 		return;
-	hashtable_remove(&defs->owners, &owner->link);
-	owner->ended_turn = defs->n_turns;
+	hashtable_remove(&resolver->owners, &owner->link);
+	owner->ended_turn = resolver->n_turns;
 	owner->next = NULL;
-	*defs->ended_tail = owner;
-	defs->ended_tail = &owner->next;
+	*resolver->ended_tail = owner;
+	resolver->ended_tail = &owner->next;
 }
 
 /* ---- definitions ---- */
 
-static struct definition *find_definition(const struct stackdefs *defs, uint64_t id)
+static struct definition *find_definition(const struct resolver *resolver, uint64_t id)
 {
-	struct hashlink *link = hashtable_first(&defs->definitions, id);
+	struct hashlink *link = hashtable_first(&resolver->definitions, id);
 
 	return link ? container_of(link, struct definition, link) : NULL; /* ids are unique */
 }
 
-static struct definition *use_definition(const struct stackdefs *defs, uint64_t id)
+static struct definition *use_definition(const struct resolver *resolver, uint64_t id)
 {
-	struct definition *definition = id ? find_definition(defs, id) : NULL;
+	struct definition *definition = id ? find_definition(resolver, id) : NULL;
 
 	if (definition)
-		definition->used_age = defs->age;
+		definition->used_age = resolver->age;
 	return definition;
 }
 
-void stackdefs_use(struct stackdefs *defs, uint64_t id)
+void resolver_use(struct resolver *resolver, uint64_t id)
 {
-	const struct definition *definition = use_definition(defs, id);
+	const struct definition *definition = use_definition(resolver, id);
 
 	if (!definition || definition->trace->kind != STACK_WAKER)
 		return;
 	for (int i = 0; i < WAKER_STACKS; i++)
-		use_definition(defs, definition->trace->waker[i]);
+		use_definition(resolver, definition->trace->waker[i]);
 }
 
 static bool is_sound(const struct stack_def *def, size_t size)
@@ -724,43 +666,43 @@ static bool is_sound(const struct stack_def *def, size_t size)
 	       (def->kind != STACK_WAKER || def->n_words == WAKER_WORDS);
 }
 
-void stackdefs_add(struct stackdefs *defs, const struct stack_def *def, size_t size)
+void resolver_add(struct resolver *resolver, const struct stack_def *def, size_t size)
 {
 	struct definition *definition;
 	struct owner *owner;
 
 	if (!is_sound(def, size))
 		return;
-	definition = use_definition(defs, def->id);
+	definition = use_definition(resolver, def->id);
 	if (definition) {
 		definition->is_leaving = false;
 		return;
 	}
 	definition = mem_zalloc(1, sizeof(*definition));
 	definition->id = def->id;
-	definition->used_age = defs->age;
-	definition->trace = traces_add(defs->traces, def);
+	definition->used_age = resolver->age;
+	definition->trace = traces_add(resolver, def);
 	definition->trace->n_users++;
-	hashtable_add(&defs->definitions, &definition->link, def->id);
-	owner = get_owner(defs, (pid_t)def->tgid); /* 0: the kernel, which never exits */
+	hashtable_add(&resolver->definitions, &definition->link, def->id);
+	owner = get_owner(resolver, (pid_t)def->tgid); /* 0: the kernel, which never exits */
 	definition->next = owner->first;
 	owner->first = definition;
 }
 
-static struct trace *find_trace(const struct stackdefs *defs, uint64_t id)
+static struct trace *find_trace(const struct resolver *resolver, uint64_t id)
 {
 	struct definition *definition;
 
 	if ((id & STACK_ID_FOLDED) == STACK_ID_FOLDED)
-		return traces_find(defs->traces, id);
-	definition = use_definition(defs, id);
-	return definition ? traces_find(defs->traces, definition->trace->id) : NULL;
+		return traces_find(resolver, id);
+	definition = use_definition(resolver, id);
+	return definition ? traces_find(resolver, definition->trace->id) : NULL;
 }
 
 /* A waker's own stacks are folded with it. A record may claim a waker as a stack: don't recurse. */
-uint64_t stackdefs_fold(struct stackdefs *defs, uint64_t id)
+uint64_t resolver_fold(struct resolver *resolver, uint64_t id)
 {
-	struct trace *trace = find_trace(defs, id), *stack;
+	struct trace *trace = find_trace(resolver, id), *stack;
 	uint64_t words[WAKER_WORDS];
 
 	if (!trace)
@@ -769,35 +711,35 @@ uint64_t stackdefs_fold(struct stackdefs *defs, uint64_t id)
 		return trace->id;
 	memcpy(words, trace->waker, sizeof(words));
 	for (int i = 0; i < WAKER_STACKS; i++) {
-		stack = find_trace(defs, words[i]);
+		stack = find_trace(resolver, words[i]);
 		if (stack && stack->kind != STACK_WAKER)
 			words[i] = stack->id;
 	}
-	return traces_add_waker(defs->traces, words)->id;
+	return traces_add_waker(resolver, words)->id;
 }
 
-static void free_known(struct stackdefs *defs, struct definition *d)
+static void free_known(struct resolver *resolver, struct definition *d)
 {
-	hashtable_remove(&defs->definitions, &d->link);
+	hashtable_remove(&resolver->definitions, &d->link);
 	d->trace->n_users--;
 	free(d);
 }
 
-static void release_owner(struct stackdefs *defs, struct owner *owner,
+static void release_owner(struct resolver *resolver, struct owner *owner,
 			  void (*forgotten)(uint64_t id, void *arg), void *arg)
 {
 	for (struct definition *d = owner->first, *next; d; d = next) {
 		next = d->next;
 		forgotten(d->id, arg);
-		free_known(defs, d);
+		free_known(resolver, d);
 	}
-	if (!find_owner(defs, owner->pid)) /* otherwise the pid has been reused already */
-		meanings_forget(traces_meanings(defs->traces), owner->pid);
+	if (!find_owner(resolver, owner->pid)) /* otherwise the pid has been reused already */
+		meanings_forget(resolver->meanings, owner->pid);
 	free(owner);
 }
 
 struct forgetting {
-	struct stackdefs *defs;
+	struct resolver *resolver;
 	void (*forgotten)(uint64_t id, void *arg);
 	void *arg;
 };
@@ -810,101 +752,79 @@ static void forget_unused(struct hashlink *link, void *arg)
 {
 	struct owner *owner = container_of(link, struct owner, link);
 	const struct forgetting *f = arg;
-	uint32_t unused = f->defs->by_window ? WINDOWS_UNUSED : TURNS_UNUSED;
+	uint32_t unused = f->resolver->by_window ? WINDOWS_UNUSED : TURNS_UNUSED;
 
 	for (struct definition **at = &owner->first, *d; (d = *at);) {
-		bool is_unused = d->used_age + unused <= f->defs->age;
+		bool is_unused = d->used_age + unused <= f->resolver->age;
 
 		if (is_unused && d->is_leaving) {
 			*at = d->next;
-			free_known(f->defs, d);
+			free_known(f->resolver, d);
 			continue;
 		}
 		if (is_unused) {
 			f->forgotten(d->id, f->arg);
 			d->is_leaving = true;
-			d->used_age = f->defs->age;
+			d->used_age = f->resolver->age;
 		}
 		at = &d->next;
 	}
 	if (owner->first)
 		return;
-	hashtable_remove(&f->defs->owners, link);
+	hashtable_remove(&f->resolver->owners, link);
 	free(owner);
 }
 
-void stackdefs_count_by_window(struct stackdefs *defs)
+static void grow_older(struct resolver *resolver, struct forgetting *forgetting)
 {
-	defs->by_window = true;
+	resolver->age++;
+	hashtable_visit(&resolver->owners, forget_unused, forgetting);
 }
 
-static void grow_older(struct stackdefs *defs, struct forgetting *forgetting)
+void resolver_drained(struct resolver *resolver, bool is_report,
+		      void (*forgotten)(uint64_t id, void *arg), void *arg)
 {
-	defs->age++;
-	hashtable_visit(&defs->owners, forget_unused, forgetting);
-}
-
-void stackdefs_end_turn(struct stackdefs *defs, bool is_report,
-			void (*forgotten)(uint64_t id, void *arg), void *arg)
-{
-	struct forgetting forgetting = { defs, forgotten, arg };
+	struct forgetting forgetting = { resolver, forgotten, arg };
 	struct owner *owner;
 
-	defs->n_turns++;
-	if (!defs->by_window || is_report)
-		grow_older(defs, &forgetting);
-	while ((owner = defs->ended) && owner->ended_turn + TURNS_KEPT <= defs->n_turns) {
-		defs->ended = owner->next;
-		if (!defs->ended)
-			defs->ended_tail = &defs->ended;
-		release_owner(defs, owner, forgotten, arg);
+	resolver->n_turns++;
+	if (!resolver->by_window || is_report)
+		grow_older(resolver, &forgetting);
+	while ((owner = resolver->ended) && owner->ended_turn + TURNS_KEPT <= resolver->n_turns) {
+		resolver->ended = owner->next;
+		if (!resolver->ended)
+			resolver->ended_tail = &resolver->ended;
+		release_owner(resolver, owner, forgotten, arg);
 	}
-}
-
-void stackdefs_release_files(struct stackdefs *defs)
-{
-	traces_release_files(defs->traces);
-}
-
-void stackdefs_end_report(struct stackdefs *defs)
-{
-	traces_end_report(defs->traces);
 }
 
 /* ---- frames and wakers ---- */
 
-struct frame_table *stackdefs_frame_table(struct stackdefs *defs)
+struct frame_table *resolver_frame_table(struct resolver *resolver)
 {
-	return traces_frame_table(defs->traces);
+	return places_frame_table(resolver->places);
 }
 
-const struct frame *const *stackdefs_frames(struct stackdefs *defs, uint64_t id, size_t *n)
+const struct frame *const *resolver_frames(struct resolver *resolver, uint64_t id, size_t *n)
 {
-	struct trace *trace = find_trace(defs, id);
+	struct trace *trace = find_trace(resolver, id);
 
 	*n = 0;
 	if (!trace || trace->kind == STACK_WAKER)
 		return NULL;
-	return trace_frames(defs->traces, trace, n);
+	return trace_frames(resolver, trace, n);
 }
 
-const uint64_t *stackdefs_waker(const struct stackdefs *defs, uint64_t id)
+struct resolved resolver_about(const struct resolver *resolver, uint64_t id)
 {
-	const struct trace *trace = find_trace(defs, id);
+	const struct trace *trace = find_trace(resolver, id);
+	struct resolved about = { .reason = UNWIND_GOES_ON };
 
-	return trace && trace->kind == STACK_WAKER ? trace->waker : NULL;
-}
-
-const struct stack_flaw *stackdefs_flaw(const struct stackdefs *defs, uint64_t id)
-{
-	const struct trace *trace = find_trace(defs, id);
-
-	return trace && trace->kind == STACK_USER ? &trace->flaw : NULL;
-}
-
-int stackdefs_reason(const struct stackdefs *defs, uint64_t id)
-{
-	const struct trace *trace = find_trace(defs, id);
-
-	return trace && trace->kind == STACK_USER ? (int)trace->reason : UNWIND_GOES_ON;
+	if (trace && trace->kind == STACK_WAKER)
+		about.waker = trace->waker;
+	if (!trace || trace->kind != STACK_USER)
+		return about;
+	about.reason = (int)trace->reason;
+	about.flaw = &trace->flaw;
+	return about;
 }

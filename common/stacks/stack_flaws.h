@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Incomplete stacks (resolver.h) and the remedy for the most frequent cause: values per cause, in
+ * a bounded table. When it is full, the cause with the fewest such stacks is replaced.
+ */
+#ifndef STACK_FLAWS_H
+#define STACK_FLAWS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "abi/filter.h"
+#include "stacks/resolver.h"
+
+struct stack_flaws;
+
+struct stack_flaws *stack_flaws_new(void);
+void stack_flaws_free(struct stack_flaws *flaws);
+
+/* Adds a value of a user stack of process pid. comm: TASK_COMM_LEN bytes. */
+void stack_flaws_add(struct stack_flaws *flaws, pid_t pid, const char *comm,
+		     const struct stack_flaw *flaw, uint64_t value);
+
+/* Adds a counted value; a stack without a process or a known user stack is skipped. */
+void stack_flaws_count(struct stack_flaws *flaws, const struct resolver *resolver,
+		       const struct stack_key *key, uint64_t value);
+
+/*
+ * Prints the remedy (msg_info()) for the cause that affects most stacks, if these are more than a
+ * fiftieth of all. lacks_tables: files may only seem to have no unwind information, so they are not
+ * reported.
+ */
+void stack_flaws_print(const struct stack_flaws *flaws, bool lacks_tables);
+
+#endif
