@@ -2,8 +2,8 @@
 /*
  * deadlock THREADS [free]: each thread, "waits0" and so on, takes a mutex of its own, then waits
  * for the next one's, for ever. A further thread, "leads", waits for the first one's. With "free",
- * the last thread doesn't wait for a mutex, so that there is no deadlock. "@waitsN tid" is a thread's
- * number.
+ * the last thread doesn't wait for a mutex, so that there is no deadlock. "@waitsN tid" is the
+ * number of a thread.
  */
 #include <pthread.h>
 #include <stdatomic.h>
