@@ -21,7 +21,7 @@ struct table_output *numbers_begin(struct run *run);
 /* Returns the run's metrics: a report adds the difference to the one before. */
 struct metrics *numbers_metrics(const struct run *run);
 
-/* Ends a report: writes all metrics, with losses and the program's version, if that is the format. */
+/* Ends a report: as metrics, writes all, with losses and the version of the program. */
 void numbers_end(struct run *run);
 
 #endif

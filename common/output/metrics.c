@@ -3,7 +3,6 @@
  * Metrics since the start of a run; see metrics.h. All histograms have the same edges, from a
  * quarter of a microsecond to 17 s, since servers aggregate buckets by their edge.
  */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +12,6 @@
 #include "base/hashtable.h"
 #include "base/mem.h"
 #include "output/metrics.h"
-#include "output/table.h"
 
 #define FIRST_EDGE_LOG2 4  /* in fixed point, 1/64 us */
 #define N_EDGES		53 /* two per octave; the last is 2^4 << 26, 2^24 us */
@@ -333,63 +331,3 @@ void metrics_write(FILE *f, struct metrics *metrics, uint64_t now_ns)
 		end_report(family, now_ns);
 	}
 }
-
-/* ---- rows of tables: columns with a label name a series, others add to it ---- */
-
-#define LABEL_BYTES 24
-
-struct labels {
-	struct metric_labels list;
-	char numbers[METRICS_MAX_LABELS][LABEL_BYTES];
-};
-
-static void add_label(struct labels *labels, const char *name, const char *value)
-{
-	struct metric_labels *list = &labels->list;
-
-	list->names[list->n] = name;
-	list->values[list->n++] = value ?: "";
-}
-
-static void add_cell(struct labels *labels, const struct table_column *column,
-		     const struct cell *cell)
-{
-	char *number = labels->numbers[labels->list.n];
-
-	if (column->kind != CELL_UINT) {
-		add_label(labels, column->label, cell->text);
-		return;
-	}
-	snprintf(number, LABEL_BYTES, "%" PRIu64, cell->n);
-	add_label(labels, column->label, number);
-}
-
-/* Counts of 0 create no series, but for those that nothing names. */
-static void add_value(struct metrics *metrics, const struct table *table,
-		      const struct table_column *column, const struct cell *cells)
-{
-	const struct cell *cell = &cells[column - table->columns];
-	struct labels labels = {};
-	size_t n_own = column->severity ? 1 : 0;
-
-	if (column->severity)
-		add_label(&labels, "severity", column->severity);
-	for (size_t i = 0; i < table->n; i++)
-		if (table_shows(table, i) && table->columns[i].label)
-			add_cell(&labels, &table->columns[i], &cells[i]);
-	if (column->kind == CELL_HIST && cell->hist)
-		metrics_add_hist(metrics, column->metric, &labels.list, cell->hist);
-	else if (column->kind != CELL_HIST && (cell->n || labels.list.n == n_own))
-		metrics_add(metrics, column->metric, &labels.list, cell->n);
-}
-
-static void add_row(struct table_output *to, const struct table *table, const struct cell *cells)
-{
-	for (size_t i = 0; i < table->n; i++)
-		if (table_shows(table, i) && table->columns[i].metric)
-			add_value(to->metrics, table, &table->columns[i], cells);
-}
-
-const struct table_format metrics_table = {
-	.name = "prometheus", .extension = "prom", .has_totals = true, .row = add_row
-};

@@ -43,10 +43,10 @@ struct table_column {
 	enum cell_kind kind;
 	int width;		     /* in text; negative: aligned left */
 	const char *label;	     /* in metrics; NULL: none */
-	const struct metric *metric; /* values are added to; NULL: none */
+	const struct metric *metric; /* to which values are added; NULL: none */
 	const char *severity;	     /* value of a first label of that name; NULL: there is none */
 
-	/* of CELL_NESTED: print lines below the row, or CSV's field without quotes; JSON's member */
+	/* of CELL_NESTED: print lines below the row, or CSV's field, unquoted; JSON's member */
 	void (*print)(FILE *f, const void *data);
 	void (*print_json)(struct json *json, const void *data);
 };

@@ -119,7 +119,9 @@ const struct hist_unit *call_layout_unit(const struct call_layout *layout)
 
 static int compare_but_error(const struct call_key *a, const struct call_key *b)
 {
-	return COMPARE(a->tgid, b->tgid) ?: COMPARE(a->abi, b->abi) ?: COMPARE(a->number, b->number);
+	int order = COMPARE(a->tgid, b->tgid) ?: COMPARE(a->abi, b->abi);
+
+	return order ?: COMPARE(a->number, b->number);
 }
 
 static int compare_keys(const struct call_key *a, const struct call_key *b)
