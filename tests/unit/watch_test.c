@@ -285,17 +285,6 @@ TEST(making_memory_executable_is_a_change_and_mapping_data_none)
 	CHECK(seen.n_changed >= 1);
 }
 
-TEST(nothing_new_is_not_a_batch)
-{
-	int n_before;
-
-	NEED_WATCH();
-	watch_read(watch);
-	n_before = seen.n_drained;
-	CHECK(n_before <= 1); /* others do things too */
-	watch_free(NULL);
-}
-
 /*
  * Records lie across the ring's end now and then. What others do may fill it while this process has
  * no CPU, which is told with the first event afterwards: such a round says nothing.
@@ -322,23 +311,10 @@ TEST(many_turns_of_the_ring_lose_nothing)
 	CHECK(n_whole > 100);
 }
 
-/* The kernel says so with the first event for which there is room again. */
-TEST(a_ring_that_runs_over_is_told)
-{
-	int n = 10000;
-
-	NEED_WATCH();
-	stay_on_one_cpu();
-	for (int i = 0; i < n; i++)
-		map_code();
-	watch_read(watch);
-	CHECK(seen.n_changed > 0 && seen.n_changed < n);
-	map_code();
-	watch_read(watch);
-	CHECK(seen.n_lost >= 1);
-}
-
-/* Who hears of it looks at every process. */
+/*
+ * The kernel says so with the first event for which there is room again. Who hears of it looks at
+ * every process.
+ */
 TEST(losses_of_all_cpus_are_told_once)
 {
 	int n_cpus = (int)sysconf(_SC_NPROCESSORS_CONF);
