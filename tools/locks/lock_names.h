@@ -77,7 +77,7 @@ const struct lock_name *lock_names_find(struct lock_names *names, pid_t pid, uin
 /* Returns a lock of the kernel; the caller sets its symbol and function. */
 struct lock_name *lock_names_find_kernels(struct lock_names *names, uint64_t addr);
 
-/* Returns true if both are one lock, perhaps as two processes refer to it; then hashes are equal. */
+/* Returns true if both are one lock, maybe as two processes refer to it; then hashes are equal. */
 bool lock_name_is_same(const struct lock_name *a, const struct lock_name *b);
 uint64_t lock_name_hash(const struct lock_name *lock);
 
