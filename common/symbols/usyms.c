@@ -238,9 +238,10 @@ bool usyms_is_jit(const struct location *loc)
 /* The kernel's own code without symbols that processes map doesn't count as theirs. */
 bool usyms_is_made(const struct location *loc)
 {
-	return usyms_is_jit(loc) || (loc->dso && dso_is_nameless_memory(loc->dso) &&
-				     strcmp(dso_name(loc->dso), "[vsyscall]") &&
-				     strcmp(dso_name(loc->dso), "[uprobes]"));
+	const char *name = loc->dso ? dso_name(loc->dso) : NULL;
+
+	return usyms_is_jit(loc) || (name && dso_is_nameless_memory(loc->dso) &&
+				     strcmp(name, "[vsyscall]") && strcmp(name, "[uprobes]"));
 }
 
 const char *usyms_dso_name(const struct location *loc)
