@@ -11,9 +11,8 @@
 #define RUNTIME_INLINE static inline __attribute__((always_inline))
 
 struct runtime_settings {
-	__u32 kinds;  /* bits of enum runtime_kind: those that are walked; 0: none */
-	__u32 loaded; /* those of them whose code is loaded; the rest is dead code */
-	bool lines;   /* also record each frame's position in its function */
+	__u32 kinds; /* bits of enum runtime_kind: those that are walked; 0: none */
+	bool lines;  /* also record each frame's position in its function */
 };
 
 /*

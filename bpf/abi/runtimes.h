@@ -6,7 +6,7 @@
 #include "abi/python.h"
 #include "abi/runtime.h"
 
-/* Each kind is walked by BPF code of its own. */
+/* Each kind is walked by BPF code of its own, which is dead code if no bit requests it. */
 enum runtime_kind {
 	RUNTIME_PYTHON = 1,
 	RUNTIME_PYTHON_OLD, /* before 3.11 */
@@ -15,6 +15,7 @@ enum runtime_kind {
 
 #define RUNTIME_BIT(kind) (1U << (kind))
 #define RUNTIME_ALL	  (RUNTIME_BIT(RUNTIME_KINDS) - 2)
+#define RUNTIME_RARE	  RUNTIME_BIT(RUNTIME_PYTHON_OLD)
 
 /* A process that runs one. */
 struct runtime_process {

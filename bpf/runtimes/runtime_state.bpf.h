@@ -12,8 +12,8 @@
 
 const volatile struct runtime_settings runtime_settings SEC(".rodata.runtimes");
 
-/* Without any kinds, the maps below don't exist. */
-#define RUNTIME_HAS(bits) ((runtime_settings.loaded & (bits)) != 0)
+/* Without any, the maps below don't exist, and the verifier drops the rest as dead code. */
+#define RUNTIME_HAS(bits) ((runtime_settings.kinds & (bits)) != 0)
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -8,12 +8,13 @@
 
 #include "runtimes/python.bpf.h"
 
-static __always_inline int runtimes_append(__u32 slot)
+/* Adds the frames of the current task's runtime, whose native stack is in the slot. */
+__noinline int runtimes_walk(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
 	struct runtime_process *process;
 
-	if (!runtime_settings.loaded || !scratch || !scratch->highest_sp || !scratch->def.n_words)
+	if (!runtime_settings.kinds || !scratch || !scratch->highest_sp || !scratch->def.n_words)
 		return 0;
 	process = bpf_map_lookup_elem(&runtime_processes, &scratch->def.tgid);
 	if (!process)
@@ -21,22 +22,6 @@ static __always_inline int runtimes_append(__u32 slot)
 	if (process->kind <= RUNTIME_PYTHON_OLD)
 		python_walk(slot, scratch, process);
 	return 0;
-}
-
-/* Adds the frames of the current task's runtime, whose native stack is in the slot. */
-__noinline int runtimes_walk(__u32 slot)
-{
-	return runtimes_append(slot);
-}
-
-/*
- * The same with the code of more kinds: the loader puts it in that one's place when a process
- * begins that needs it.
- */
-SEC("?freplace/runtimes_walk")
-int runtimes_walk_more(__u32 slot)
-{
-	return runtimes_append(slot);
 }
 
 #endif

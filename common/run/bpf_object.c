@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A tool's BPF object; see bpf_object.h. */
-#include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <errno.h>
 #include <stdint.h>
@@ -264,123 +263,6 @@ int object_load(struct run *run)
 	return err;
 }
 
-/* ---- functions that are replaced ---- */
-
-#define MAX_FUNCTIONS 128 /* of a program */
-
-struct replacement {
-	struct run *run;
-	const char *function, *section;
-	const void *data;
-	size_t size;
-};
-
-static bool has_function(const struct bpf_program *prog, __u32 type_id)
-{
-	struct bpf_func_info functions[MAX_FUNCTIONS] = {};
-	struct bpf_prog_info info = { .func_info = (uintptr_t)functions,
-				      .nr_func_info = MAX_FUNCTIONS,
-				      .func_info_rec_size = sizeof(functions[0]) };
-	__u32 bytes = sizeof(info);
-
-	if (bpf_program__fd(prog) < 0 ||
-	    bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &bytes))
-		return false;
-	for (size_t i = 0; i < MAX_FUNCTIONS; i++)
-		if (functions[i].type_id == type_id)
-			return true;
-	return false;
-}
-
-/* Maps of the loaded object are used again, but for the section's. */
-static int share_maps(const struct replacement *r, struct bpf_object *object)
-{
-	struct bpf_map *map, *loaded;
-	int err = 0;
-
-	bpf_object__for_each_map(map, object) {
-		loaded = bpf_object__find_map_by_name(r->run->object, bpf_map__name(map));
-		if (!strcmp(bpf_map__name(map), r->section))
-			err = bpf_map__set_initial_value(map, r->data, r->size);
-		else if (loaded && bpf_map__fd(loaded) >= 0)
-			err = bpf_map__reuse_fd(map, bpf_map__fd(loaded));
-		else
-			err = bpf_map__set_autocreate(map, false);
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
-/* Loads the program that is left out of the object, for one that is loaded. 0 or -errno. */
-static int load_for(const struct replacement *r, struct bpf_object *object,
-		    const struct bpf_program *target, struct bpf_program **found)
-{
-	struct bpf_program *prog;
-	int err = -ENOENT;
-
-	bpf_object__for_each_program(prog, object) {
-		bool is_it = bpf_program__type(prog) == BPF_PROG_TYPE_EXT;
-
-		bpf_program__set_autoload(prog, is_it);
-		if (!is_it)
-			continue;
-		*found = prog;
-		err = bpf_program__set_attach_target(prog, bpf_program__fd(target), r->function);
-	}
-	err = err ? err : share_maps(r, object);
-	return err ? err : bpf_object__load(object);
-}
-
-static void add_link(struct run *run, struct bpf_link *link)
-{
-	run->replaced = mem_grow(run->replaced, run->n_replaced, &run->replaced_cap, sizeof(link));
-	run->replaced[run->n_replaced++] = link;
-}
-
-static void free_links(struct run *run)
-{
-	for (size_t i = 0; i < run->n_replaced; i++)
-		bpf_link__destroy(run->replaced[i]);
-	run->n_replaced = 0;
-}
-
-static int replace_in(const struct replacement *r, const struct bpf_program *target)
-{
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = r->run->btf_path);
-	struct skeleton_head *second = r->run->tool->skeleton->open(&opts);
-	struct bpf_program *prog = NULL;
-	struct bpf_link *link = NULL;
-	int err = second ? load_for(r, second->obj, target, &prog) : -errno;
-
-	if (!err)
-		link = bpf_program__attach(prog);
-	if (!err && !link)
-		err = -errno;
-	if (link)
-		add_link(r->run, link);
-	if (second)
-		r->run->tool->skeleton->destroy(second);
-	return err;
-}
-
-int object_replace_function(struct run *run, const char *function, const char *section,
-			    const void *data, size_t size)
-{
-	const struct replacement r = { run, function, section, data, size };
-	const struct btf *btf = bpf_object__btf(run->object);
-	int type_id = btf__find_by_name_kind(btf, function, BTF_KIND_FUNC), err = 0;
-	struct bpf_program *prog;
-
-	if (type_id < 0)
-		return type_id;
-	free_links(run);
-	bpf_object__for_each_program(prog, run->object)
-		if (!err && has_function(prog, (__u32)type_id))
-			err = replace_in(&r, prog);
-	return err;
-}
-
 int object_attach(struct run *run)
 {
 	int err;
@@ -400,8 +282,6 @@ void object_detach(struct run *run)
 
 void object_close(struct run *run)
 {
-	free_links(run);
-	free(run->replaced);
 	if (run->skeleton)
 		run->tool->skeleton->destroy(run->skeleton);
 	kernelbtf_free(run->kernelbtf);

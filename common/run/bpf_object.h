@@ -26,14 +26,6 @@ const struct btf *object_types(struct run *run);
 int object_open(struct run *run);
 int object_load(struct run *run);
 
-/*
- * After load: puts a program of the object that was left out, SEC("?freplace/FUNCTION"), in the
- * place of a function of all loaded programs, also while they run. It has that section's data, and
- * shares the rest. A second one replaces the first. Not printed: the kernel may refuse it.
- */
-int object_replace_function(struct run *run, const char *function, const char *section,
-			    const void *data, size_t size);
-
 /* Tracing begins: run->start_ns. */
 int object_attach(struct run *run);
 

@@ -67,8 +67,6 @@ struct run {
 	void *module_states[RUN_MAX_MODULES]; /* see run_state() */
 	void *skeleton;			      /* the tool's struct x_bpf */
 	struct bpf_object *object;
-	struct bpf_link **replaced; /* see object_replace_function() */
-	size_t n_replaced, replaced_cap;
 	struct kernelbtf *kernelbtf;
 	struct btf *types;   /* see object_types(); NULL: not needed yet, or no longer */
 	int fills_on_demand; /* maps (bpfmap.c): 0: not yet known, 1: yes, -1: no */

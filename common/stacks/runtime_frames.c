@@ -20,7 +20,6 @@
 #include "base/msg.h"
 #include "modules/target.h"
 #include "process/watch.h"
-#include "run/bpf_object.h"
 #include "run/bpfmap.h"
 #include "run/ringbuf.h"
 #include "run/run.h"
@@ -129,7 +128,7 @@ struct process_entry {
 };
 
 struct runtime_frames {
-	struct run *run;
+	const struct run *run;
 	struct processes *processes;
 	struct hashtable entries;
 	int processes_fd;
@@ -376,35 +375,17 @@ void runtime_frames_print_late(const struct runtime_frames *frames)
 {
 	if (frames->late_pid)
 		msg_info("%s (PID %d%s): started too late to resolve its functions (run the tool "
-			 "again while it runs)",
+			 "again while it runs, or start it after --)",
 			 frames->late_title, frames->late_pid,
 			 frames->late_is_one_of_many ? " and others" : "");
 }
 
-/* Kernels without freplace programs (arm64 before 6.0) load nothing later. */
-static void load_kind(struct runtime_frames *frames, enum runtime_kind kind)
-{
-	struct runtime_settings settings = frames->settings;
-	int err;
-
-	settings.loaded |= RUNTIME_BIT(kind);
-	err = object_replace_function(frames->run, "runtimes_walk", ".rodata.runtimes", &settings,
-				      sizeof(settings));
-	if (err)
-		settings.kinds &= ~RUNTIME_BIT(kind);
-	msg_debug("runtimes: code loaded later: %s", err ? strerror(-err) : "done");
-	frames->settings = settings;
-}
-
-/* False: there is no runtime, or BPF can't be loaded for its kind. */
+/* False: there is no runtime, or BPF is not loaded for its kind. */
 static bool find_walked(struct runtime_frames *frames, const struct maps *maps,
 			struct runtime_instance *instance)
 {
 	if (!find_instance(maps, instance))
 		return false;
-	if (is_walked(frames, instance->file) &&
-	    !(frames->settings.loaded & RUNTIME_BIT(instance->file->kind)))
-		load_kind(frames, instance->file->kind);
 	if (is_walked(frames, instance->file))
 		return true;
 	note_late(frames, instance);

@@ -40,7 +40,10 @@ struct user_stacks {
 	unsigned int n_exits;
 };
 
-/* Code for runtimes that no process has is loaded when one begins that has. */
+/*
+ * Most kinds are walked; rare ones, whose BPF code is large, only if a process has one. A command's
+ * program and children are not yet known.
+ */
 static int configure_runtimes(struct user_stacks *us, const struct runtime_settings *runtimes,
 			      const pid_t *pids, size_t n)
 {
@@ -49,9 +52,9 @@ static int configure_runtimes(struct user_stacks *us, const struct runtime_setti
 	*settings = *runtimes;
 	if (!us->by_cfi)
 		settings->kinds = 0;
-	if (settings->kinds)
-		settings->loaded =
-			settings->kinds &
+	if (settings->kinds && !us->run->command)
+		settings->kinds &=
+			~RUNTIME_RARE |
 			runtime_frames_find_kinds(us->run, user_stacks_processes(us), pids, n);
 	return runtime_frames_configure(us->run, settings);
 }
