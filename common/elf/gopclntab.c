@@ -712,8 +712,8 @@ static void find_gofunc(struct gopclntab *g, const struct elfrelative *relative)
 }
 
 /*
- * Locates the inlined calls, once: sets has_calls and gofunc. Before Go 1.18 inlined calls are located by addresses. Before Go 1.13 they had another format and
- * place, which the check refuses.
+ * Locates the inlined calls, once: sets has_calls and gofunc. Before Go 1.18 inlined calls are
+ * located by addresses. Before Go 1.13 they had another format and place, which the check refuses.
  */
 static void locate_calls(struct gopclntab *g)
 {
