@@ -58,7 +58,7 @@ void runtime_frames_visit(const struct runtime_frames *frames,
 			  bool (*is_wanted)(pid_t pid, void *arg),
 			  void (*visit)(pid_t pid, void *arg), void *arg);
 
-/* At the end: reports a runtime that started after load, if none of its kind was expected. */
+/* At the end: reports a runtime that started too late for its code to be loaded. */
 void runtime_frames_print_late(const struct runtime_frames *frames);
 
 /* Handles a stack that came without functions: the layout may be wrong. */
