@@ -84,7 +84,7 @@ static __noinline void request_own(struct request *rq, struct biolat_request *re
 	request->cgroup = cgrp ? BPF_CORE_READ(cgrp, kn, id) : task_cgroup(task);
 	if (is_writeback(task, rq)) {
 		request->tgid = PROCESS_WRITEBACK;
-		__builtin_memcpy(request->comm, "[writeback]", sizeof("[writeback]"));
+		__builtin_memcpy(request->comm, (const char *)settings.writeback, TASK_COMM_LEN);
 	} else {
 		request->tgid = task_tgid(task);
 		task_comm(task, request->comm);

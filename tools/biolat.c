@@ -85,6 +85,7 @@ static int configure(struct run *run)
 {
 	const struct groups *groups = run->options;
 	struct biolat_settings settings = {
+		.writeback = "[writeback]",
 		.by = groups_by(groups),
 		.parts = groups_parts(groups),
 		.of_bytes = groups->bytes,

@@ -13,14 +13,15 @@ enum biolat_by {
 };
 
 struct biolat_settings {
-	__u32 by;	  /* enum biolat_by */
-	__u64 parts;	  /* BY_PARTS: those of the key, KEY_HAS_... */
-	bool has_owners;  /* who has submitted a request is needed */
-	bool of_bytes;	  /* values are sizes, not times */
-	bool has_bytes;	  /* sizes are needed */
-	__u64 slower_ns;  /* minimum time to report, instead of counting; 0: count */
-	__s64 n_retained; /* elements for requests that are not in flight */
-	__u32 device;	  /* number of the only disk or partition; 0: all */
+	__u32 by;		       /* enum biolat_by */
+	__u64 parts;		       /* BY_PARTS: those of the key, KEY_HAS_... */
+	bool has_owners;	       /* who has submitted a request is needed */
+	bool of_bytes;		       /* values are sizes, not times */
+	bool has_bytes;		       /* sizes are needed */
+	__u64 slower_ns;	       /* minimum time to report, instead of counting; 0: count */
+	__s64 n_retained;	       /* elements for requests that are not in flight */
+	__u32 device;		       /* number of the only disk or partition; 0: all */
+	char writeback[TASK_COMM_LEN]; /* what PROCESS_WRITEBACK is called */
 };
 
 /* Parts of a request's time. */

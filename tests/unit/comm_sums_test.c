@@ -79,25 +79,25 @@ static void read_no_more(void *arg)
 /* A value of stack 3 whose waker has stack 5. */
 static void count_waker(struct processes *processes, struct stack_reasons *reasons)
 {
-	struct resolver *resolver = resolver_new(processes, NULL);
+	struct resolver *r = resolver_new(processes, NULL);
 	struct stack_def waker = { .id = 11, .kind = STACK_WAKER, .n_words = 4, .words = { 5 } };
-	struct profile *profile = profile_new("us", NULL, resolver_frame_table(resolver));
+	struct profile *profile = profile_new("us", NULL, resolver_frame_table(r));
 	struct name_filter all = {};
 	struct stack_profile p = { .spec = &(struct stacks_spec){},
-				   .resolver = resolver,
+				   .resolver = r,
 				   .profile = profile,
 				   .names = &all,
 				   .read_definitions = read_no_more };
 
 	memcpy(&waker.words[2], "poker", sizeof("poker"));
-	define(resolver, 3, UNWIND_COMPLETE);
-	define(resolver, 5, UNWIND_NO_PROCESS);
-	resolver_add(resolver, &waker, sizeof(waker));
+	define(r, 3, UNWIND_COMPLETE);
+	define(r, 5, UNWIND_NO_PROCESS);
+	resolver_add(r, &waker, sizeof(waker));
 	stack_profile_add(&p, &(struct stack_key){ .user_id = 3, .waker_id = 11, .comm = "waiter" },
 			  &(struct stacks_value){ .value = 7 });
 	*reasons = p.reasons;
 	profile_free(profile);
-	resolver_free(resolver);
+	resolver_free(r);
 }
 
 TEST(a_wakers_stack_counts_as_one_more)

@@ -178,7 +178,7 @@ static bool program_is_wanted(const struct run *run, const struct btf *types,
 static int choose_programs(struct run *run, struct memleak_settings *settings)
 {
 	const struct btf *types = table_of(run)->user_mode ? NULL : object_types(run);
-	struct bpf_program *program;
+	struct bpf_program *program = NULL;
 
 	if (!types && !table_of(run)->user_mode)
 		return -EINVAL;
