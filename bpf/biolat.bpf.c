@@ -84,7 +84,9 @@ static __noinline void request_own(struct request *rq, struct biolat_request *re
 	request->cgroup = cgrp ? BPF_CORE_READ(cgrp, kn, id) : task_cgroup(task);
 	if (is_writeback(task, rq)) {
 		request->tgid = PROCESS_WRITEBACK;
-		__builtin_memcpy(request->comm, (const char *)settings.writeback, TASK_COMM_LEN);
+#pragma unroll
+		for (int i = 0; i < TASK_COMM_LEN; i++)
+			request->comm[i] = settings.writeback[i];
 	} else {
 		request->tgid = task_tgid(task);
 		task_comm(task, request->comm);
