@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Is it the disk? Measures requests from their issue to the disk to their completion, as a
- * histogram, with the time in the queue apart if wanted, and counts those that fail or that are
- * still in flight.
+ * Is it the disk? Measures block requests from their issue to the driver until their completion, as
+ * a histogram, if requested also their time in the queue, and counts those that fail or are in
+ * flight.
  */
 #include <errno.h>
 
@@ -66,7 +66,7 @@ static const struct histograms_spec histograms = {
 	.unit = unit,
 };
 
-/* Leaves out one of the two events that show who submits, or both: the better one came with 6.5. */
+/* Loads at most one of the two events that show the submitting task: the better one since 6.5. */
 static int choose_programs(struct run *run, bool has_owners)
 {
 	const struct btf *types = has_owners ? object_types(run) : NULL;
@@ -133,7 +133,7 @@ static const struct tool biolat = {
 		    "  biolat -Q 10 1       # is it the disk, or the queue before it?\n"
 		    "  biolat -DF 10 1      # one per disk and operation\n"
 		    "  biolat -P 10 1       # whose requests?\n"
-		    "  biolat --slower 100  # single requests that take 100 ms\n",
+		    "  biolat --slower 100  # single requests of 100 ms or more\n",
 	.usual = "pid queue per-disk per-operation disk pids per-container milliseconds format "
 		 "output",
 	.unit = "requests",

@@ -382,8 +382,8 @@ static void forget(struct processes *table, struct process *p)
 }
 
 /*
- * A process that lives stays, without its history: otherwise its main thread's exit would pass for
- * its own. It may have started or ended threads that were not counted.
+ * Drops a process that has exited. A live one only loses its history and its count of threads,
+ * which may have missed some: without an entry, its main thread's exit would look like its own.
  */
 static void clear_link(struct hashlink *link, void *arg)
 {

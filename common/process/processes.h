@@ -105,7 +105,7 @@ bool processes_check_end(struct processes *table, pid_t pid, uint64_t time_ns);
 /* Returns true if its main thread has ended and the number of remaining threads is unknown. */
 bool processes_is_leaderless(const struct processes *table, pid_t pid);
 
-/* Drops what it knows of processes but what is published, since events were lost. */
+/* Called after lost events: drops exited processes, and the history of live ones. */
 void processes_clear(struct processes *table);
 
 /*

@@ -195,7 +195,7 @@ struct trace {
 	struct stack_flaw flaw;	     /* of a user stack */
 	char *file;		     /* owned name of the flaw's file; NULL: none */
 	unsigned int n_users;	     /* number of definitions that refer to it */
-	uint32_t used;		     /* the latest epoch in which it was */
+	uint32_t used;		     /* latest epoch in which it was used */
 	bool is_trimmed;
 	uint32_t n_trimmed; /* number of the tracer's own locations at the leaf */
 	uint32_t n;
@@ -203,8 +203,8 @@ struct trace {
 };
 
 /*
- * A stack definition: of one process, it refers to an interned stack. Definitions of a process are
- * in a list, to be released when it has exited.
+ * A stack definition of a process; it refers to an interned stack. A process's definitions are in a
+ * list, to be released when the process has exited.
  */
 struct definition {
 	struct hashlink link; /* by id */
@@ -212,7 +212,7 @@ struct definition {
 	struct trace *trace;
 	struct definition *next; /* of the same process */
 	uint32_t used_age;
-	bool is_leaving; /* BPF sends it again */
+	bool is_leaving; /* passed to `forgotten`: BPF sends it again before it is released */
 };
 
 struct owner {
@@ -460,7 +460,7 @@ static struct trace *traces_add_waker(struct resolver *resolver, const uint64_t 
 	return intern_trace(resolver, &draft);
 }
 
-/* Releases interned stacks by age, unless a definition has them. */
+/* Releases an interned stack by age, unless a definition refers to it. */
 static void release(struct hashlink *link, void *arg)
 {
 	struct trace *trace = container_of(link, struct trace, link);
@@ -478,7 +478,7 @@ static void look_up_leaving(void *arg)
 	places_look_up_leaving(((struct resolver *)arg)->places);
 }
 
-/* Interned stacks keep the names that they have, and get those of files to be closed. */
+/* Ages caches. Before a file is closed, its locations in interned stacks are looked up. */
 void resolver_tick(struct resolver *resolver, uint64_t now_ns)
 {
 	if (now_ns - resolver->epoch_ns >= EPOCH_NS) {
@@ -488,7 +488,7 @@ void resolver_tick(struct resolver *resolver, uint64_t now_ns)
 	usyms_age(resolver->usyms, resolver->epoch, look_up_leaving, resolver);
 }
 
-/* Ages interned stacks: in between, counts may refer to them. */
+/* Ages interned stacks; between reports, counts may refer to them. */
 void resolver_end_report(struct resolver *resolver, uint64_t now_ns)
 {
 	cache_begin_age(&resolver->traces_age, resolver->epoch, resolver->traces.count,
@@ -581,14 +581,15 @@ struct dso_stats resolver_stats(const struct resolver *resolver)
 /* ---- processes ---- */
 
 /*
- * Number of drains after a process's exit until nothing of it can be counted any more: the last
- * waits of its threads may be counted late, by the threads that they have woken up.
+ * Number of drains after a process's exit for which its definitions are retained: the last waits of
+ * its threads may be counted late, by the threads that they have woken up.
  */
 #define TURNS_KEPT 2
 
 /*
- * For live processes: number of drains without a count, then as many without being sent again; or
- * of windows, of which the last may begin while BPF still has an id that is to be sent again.
+ * For live processes: number of drains without a count after which a definition is to be sent
+ * again, and then of drains until it is released. With windows, the last one may begin while BPF
+ * still has the id.
  */
 #define TURNS_UNUSED   4
 #define WINDOWS_UNUSED 2
@@ -613,8 +614,8 @@ static struct owner *get_owner(struct resolver *resolver, pid_t pid)
 }
 
 /*
- * Its pid may be reused, by another owner. Even if all its stacks have been released, its
- * functions' words remain.
+ * Lists the owner for release; its pid may be reused by another owner. An owner without definitions
+ * may still have words of functions.
  */
 void resolver_process_ended(struct resolver *resolver, pid_t pid)
 {

@@ -136,7 +136,7 @@ int groups_check(struct run *run)
 	if (run->is_metrics && n > 1)
 		return msg_error("-Q, -D and -F exclude each other with --format prometheus");
 	if (run->is_metrics && g->bytes)
-		return msg_error("--bytes: not with --format prometheus, whose unit is seconds");
+		return msg_error("--bytes can't be combined with --format prometheus");
 	if (g->bytes && histograms_refuse_units(run, "with --bytes"))
 		return -EINVAL;
 	return check_lines(run);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* From counts per lock to the report; see lock_report.h. */
+/* Makes the report from counts per lock; see lock_report.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@
 struct counted {
 	struct lock_key key;
 	struct lock_sum sum;
-	pid_t tid; /* of a thread that still waits; 0: the wait has ended */
+	pid_t tid; /* thread that still waits; 0: the wait has ended */
 };
 
 /* Counts from which a report is made. */
@@ -38,7 +38,7 @@ struct locks {
 	struct ringbuf *news;
 	struct lock_names *names;
 	struct lock_table *table;    /* of the report being made */
-	struct lock_waiter *waiters; /* those that wait for locks of programs */
+	struct lock_waiter *waiters; /* threads that wait for locks of programs */
 	size_t n_waiters, max_waiters;
 };
 
@@ -187,7 +187,7 @@ static void collect(const void *key, const void *sum, void *arg)
 	memcpy(&counted->key, key, sizeof(counted->key));
 	memcpy(&counted->sum, sum, sizeof(counted->sum));
 	counted->tid = (pid_t)counted->key.stack.tid;
-	counted->key.stack.tid = 0; /* threads are not reported apart */
+	counted->key.stack.tid = 0; /* threads of a process share a row */
 }
 
 static void add_waiter(struct locks *locks, const struct counted *counted,

@@ -19,7 +19,7 @@ struct entry {
 /* Entries of one key, summed. */
 struct row {
 	struct call_key key;
-	uint64_t calls, timed; /* timed: those with a duration */
+	uint64_t calls, timed; /* timed: calls with a duration */
 	uint64_t total_ns, min_ns, max_ns;
 	struct hist *hist; /* NULL: nothing is timed */
 };
