@@ -88,7 +88,7 @@ struct unwind_area {
  */
 struct unwind_change {
 	__u32 count;
-	__u32 n_copies; /* sent while no slice was published */
+	__u32 n_copies; /* copies sent while no slice was published */
 	__u64 n_areas;
 	struct unwind_area areas[UNWIND_AREAS]; /* each at its number's remainder */
 };

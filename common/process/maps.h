@@ -96,8 +96,8 @@ struct mapped *maps_find(struct maps *maps, uint64_t addr);
 
 /*
  * Returns the file of a mapping of process pid, as an event reported it. NULL: memory without a
- * file. The event keeps a file that is not found again without the process. relative: as in struct
- * mapping.
+ * file. The event retains a file that can only be found while the process is alive. relative: as in
+ * struct mapping.
  */
 struct file *mapping_event_file(struct map_store *store, struct mapping_event *event, pid_t pid,
 				pid_t relative);

@@ -201,7 +201,7 @@ static const struct opt stacks_opts[] = {
 	  "show an interpreter's frames, not functions of Python" },
 	{ 0, "no-python", NULL, OPT_FLAG(struct stacks, no_runtimes), NULL },
 	{ 0, "symbols-mem", "SIZE", OPT_SIZE(struct stacks, symbols.max_bytes),
-	  "limit symbol memory (default 256M; with --interval 4M)" },
+	  "limit memory of symbols (default 256M; 4M with intervals)" },
 	{ 0, "stack-storage-size", "N", OPT_UINT(struct stacks, counts.size, 1, 1 << 24),
 	  "maximum distinct stacks per report (default 65536)" },
 	{},

@@ -46,7 +46,7 @@ struct watch *user_stacks_watch(struct user_stacks *us);
 /* Returns the table of processes; without a watch, one that no events are fed to. */
 struct processes *user_stacks_processes(struct user_stacks *us);
 
-/* Rescans a process of which a stack lacked tables. */
+/* Rescans a process after a stack that lacked tables. */
 void user_stacks_learn(struct user_stacks *us, pid_t pid);
 
 /*
