@@ -199,7 +199,7 @@ static __always_inline bool lock_waits_for_kernels(const struct lock_wait *wait,
 	return wait->addr == addr && lock_is_kernels(wait->kind);
 }
 
-/* A mutex has two events: when it spins, and when it goes to sleep. */
+/* Begins a wait, once. A mutex has two events: the thread spins, and the thread goes to sleep. */
 static __always_inline void lock_begin_sleep(struct task_struct *task, __u64 addr, __u8 kind)
 {
 	struct task_state *state = task_state_find(task);

@@ -176,8 +176,8 @@ unwind_pattern_rule(const struct unwind_pattern *pattern, __u32 distance)
 }
 
 /* Locations from which a register of a walk was read. */
-#define UNWIND_OWN     0ULL  /* it began with it */
-#define UNWIND_NOWHERE ~0ULL /* it is always the same */
+#define UNWIND_OWN     0ULL  /* initial register of the walk */
+#define UNWIND_NOWHERE ~0ULL /* constant, read from nowhere */
 
 /* A walk in progress. */
 struct unwind_state {

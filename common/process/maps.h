@@ -61,7 +61,7 @@ struct maps {
 
 void map_store_free(struct map_store *store);
 
-/* Returns the name for a mapping, which the caller uses until it releases it. */
+/* Returns the name of a mapping; the caller is a user of it and releases it. */
 struct mapped_name *mapped_name_get(struct map_store *store, const struct mapping *m);
 struct mapped_name *mapped_name_use(struct mapped_name *name);
 void mapped_name_release(struct map_store *store, struct mapped_name *name);

@@ -194,8 +194,8 @@ static struct era *eras_find_before(struct era *latest, uint64_t time_ns)
 }
 
 /*
- * Appends a mapping of a process. A late one gets the time of the one before it. Text that was
- * moved is its file's, see maps_restore_text().
+ * Appends a mapping of a process. If its event is late, it gets the time of the mapping before it.
+ * Code that was moved to huge pages gets its file back, see maps_restore_text().
  */
 static void era_append(struct map_store *store, struct era *era, const struct mapping *m,
 		       uint64_t time_ns, pid_t pid, pid_t relative)

@@ -66,7 +66,7 @@ struct process {
 	struct meanings *meanings; /* the unwinder's: freed with free() */
 	int perf_map_fd;	   /* the unwinder's: perf map; 0, or closed with the process */
 	bool has_change;	   /* the unwinder's: BPF may count its changes */
-	bool is_listed;		   /* the unwinder's: changed since the last batch of events */
+	bool is_listed;		   /* the unwinder's: listed as changed in this batch of events */
 };
 
 struct processes_options {

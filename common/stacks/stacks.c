@@ -137,9 +137,7 @@ static bool goes_on(const struct run *run)
 	return run->interval_ns && !run->is_last;
 }
 
-/*
- * Called around each report: freed small blocks are reused, and returned to the system at its end.
- */
+/* Retains freed small blocks for reuse in a report; its end returns them to the system. */
 static void report_memory_begin(const struct run *run)
 {
 	if (goes_on(run))

@@ -58,8 +58,7 @@ static void leave_out_kernels(const struct run *run)
 	program_leave_out(run, "locks_contention_begin");
 	program_leave_out(run, "locks_contention_end");
 	map_leave_out(run, "lock_cpus");
-	msg_warn("no kernel locks, only locks of programs: Linux %s has no contention tracepoints "
-		 "(needs 5.19)",
+	msg_warn("kernel locks: not shown: Linux %s has no contention tracepoints (needs 5.19)",
 		 run->system.release);
 }
 
