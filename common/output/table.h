@@ -38,7 +38,8 @@ struct cell {
 };
 
 struct table_column {
-	const char *name;  /* key in JSON, title in CSV; NULL: none, except for CELL_HIST */
+	/* key in JSON, title in CSV; NULL: text only; CELL_HIST: its members are in the row */
+	const char *name;
 	const char *title; /* in text; NULL: absent */
 	enum cell_kind kind;
 	int width;		     /* in text; negative: aligned left */
@@ -46,9 +47,7 @@ struct table_column {
 	const struct metric *metric; /* to which values are added; NULL: none */
 	const char *severity;	     /* value of a first label "severity"; NULL: no such label */
 
-	/*
-	 * for CELL_NESTED: print lines below the row, or CSV's field without quotes; JSON's member
-	 */
+	/* for CELL_NESTED: print lines below a text row, or CSV's field unquoted; JSON's member */
 	void (*print)(FILE *f, const void *data);
 	void (*print_json)(struct json *json, const void *data);
 };
