@@ -272,8 +272,8 @@ int BPF_PROG(biolat_start, struct request *rq)
 }
 
 /*
- * Used before 6.5. Nearly all requests are inserted, or issued at once, by the task that submits
- * them; requests that wait until the disk has flushed its cache, by a worker.
+ * Takes the owner before 6.5. The task that submits a request nearly always inserts it, or issues
+ * it at once; a worker inserts requests that wait until the disk has flushed its cache.
  */
 SEC("tp_btf/block_rq_insert")
 int biolat_insert(const __u64 *ctx)

@@ -12,7 +12,10 @@
 
 const volatile struct runtime_settings runtime_settings SEC(".rodata.runtimes");
 
-/* False for all kinds: the maps below don't exist, and the verifier drops the code. */
+/*
+ * True if one of these kinds is walked. If none is, the maps below don't exist, and the verifier
+ * drops the code that uses them.
+ */
 #define RUNTIME_HAS(bits) ((runtime_settings.kinds & (bits)) != 0)
 
 struct {

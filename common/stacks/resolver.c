@@ -26,7 +26,7 @@
 
 /* ---- stack flaw ---- */
 
-/* The walk stopped because of the code that it had reached. */
+/* Returns true if the walk stopped because of the code that it had reached. */
 static bool is_cut(uint32_t reason)
 {
 	return reason == UNWIND_NO_RULE || reason == UNWIND_NO_MAPPING ||
@@ -111,7 +111,10 @@ static uint32_t frame_of(const struct rest *r, uint32_t segment)
 	return runtime_segment_frame(r->def->words[r->begins[segment]]);
 }
 
-/* A thread's states (one per interpreter) come one after another, each with segments in order. */
+/*
+ * Inserts a segment in order of native frames. Segments come in order per interpreter state, but a
+ * thread may have several states, one after another.
+ */
 static void add_segment(struct rest *r, uint32_t word)
 {
 	uint32_t i = r->n_begins++, frame = runtime_segment_frame(r->def->words[word]);
@@ -121,7 +124,7 @@ static void add_segment(struct rest *r, uint32_t word)
 	r->begins[i] = word;
 }
 
-/* The next segment's native frame; UINT32_MAX: there is none. */
+/* Returns the next segment's native frame; UINT32_MAX: no segment. */
 static uint32_t next_frame(const struct rest *r)
 {
 	return r->next < r->n_begins ? frame_of(r, r->next) : UINT32_MAX;
@@ -297,7 +300,7 @@ static struct trace *find_id(const struct resolver *resolver, uint64_t id)
 	return link ? container_of(link, struct trace, link) : NULL; /* ids are unique */
 }
 
-/* NULL: no interned stack with that id. */
+/* Returns the interned stack; NULL: none with that id. */
 static struct trace *traces_find(const struct resolver *resolver, uint64_t id)
 {
 	struct trace *trace = find_id(resolver, id);
@@ -410,7 +413,7 @@ static uint32_t find_user(struct resolver *resolver, const struct stack_def *def
 	return has_functions ? merge_functions(resolver->meanings, def, native, places) : n;
 }
 
-/* A return address is in the call before it. */
+/* Locates kernel addresses. All but the leaf are return addresses. */
 static uint32_t find_kernel(const struct stack_def *def, struct place *places)
 {
 	for (uint32_t i = 0; i < def->n_words; i++)
@@ -503,8 +506,8 @@ void resolver_end_report(struct resolver *resolver, uint64_t now_ns)
 /* ---- frames ---- */
 
 /*
- * The one place where the tracer's own frames, which lie on top of a kernel stack, are trimmed: its
- * programs with all they call, and below them what the kernel runs them with.
+ * Returns the number of the tracer's own frames at the leaf of a kernel stack: its programs with
+ * all their callees, and the kernel functions that run the programs. No other code trims them.
  */
 static uint32_t count_tracer_frames(const struct trace *trace)
 {
@@ -700,7 +703,7 @@ static struct trace *find_trace(const struct resolver *resolver, uint64_t id)
 	return definition ? traces_find(resolver, definition->trace->id) : NULL;
 }
 
-/* A waker's own stacks are folded with it. A record may claim a waker as a stack: don't recurse. */
+/* Folds a waker's stacks, too. Records may claim that one of these is a waker: no recursion. */
 uint64_t resolver_fold(struct resolver *resolver, uint64_t id)
 {
 	struct trace *trace = find_trace(resolver, id), *stack;
@@ -746,8 +749,8 @@ struct forgetting {
 };
 
 /*
- * First makes BPF send the definition again if its stack recurs; only after some drains without
- * that can nothing be counted under its id any more.
+ * Releases definitions of a process in two steps: an unused one is to be sent again if its stack
+ * recurs. If it is not sent again for some drains, BPF can no longer count under its id.
  */
 static void forget_unused(struct hashlink *link, void *arg)
 {

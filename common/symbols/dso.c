@@ -271,7 +271,7 @@ bool dso_is_leaving(const struct dso *dso)
 	return dso && dso->is_leaving;
 }
 
-/* Counts dsos without released files, which cost little and go with their users. */
+/* Counts dsos, except those whose file was released: they are small and go with their users. */
 static size_t count_dsos(const struct dso_cache *cache)
 {
 	return cache->dsos.count - cache->n_fileless;
@@ -291,7 +291,7 @@ static void free_unused(struct dso_cache *cache, struct dso *dso)
 	dso_free(dso);
 }
 
-/* A file that is not open need not be closed. */
+/* Ages a dso: frees it, lists it for closing its file, or leaves it as it is. */
 static void age_dso(struct hashlink *link, void *arg)
 {
 	struct dso *dso = container_of(link, struct dso, link);

@@ -115,7 +115,7 @@ static int check_lines(struct run *run)
 		return 0;
 	if (groups_find(groups))
 		return msg_error(
-			"--slower and options for groups of histograms exclude each other");
+			"--slower excludes -Q, -D, -F, -P, --per-cgroup and --per-container");
 	if (run->is_metrics)
 		return msg_error(
 			"--slower prints events; it can't be combined with --format prometheus");

@@ -15,7 +15,7 @@ struct groups {
 	uint32_t device;    /* as in struct biolat_settings */
 };
 
-/* A tool's check(): options that exclude each other. */
+/* Refuses options that exclude each other: a tool's check(). */
 int groups_check(struct run *run);
 
 /* Return how BPF groups, and the parts of its keys (KEY_HAS_...). */

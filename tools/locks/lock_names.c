@@ -91,8 +91,8 @@ const char *lock_kind_user(const struct frame *const *frames, size_t n)
 }
 
 /*
- * In the C library's condition variables, waiters alternate between two words. kind NULL: assumes a
- * condition variable.
+ * Returns the first of the two words between which waiters for a condition alternate. kind NULL:
+ * assumes a condition.
  */
 uint64_t lock_kind_base(uint64_t addr, const char *kind)
 {

@@ -428,7 +428,7 @@ static void write_row(const struct writing *writing, const struct row *row)
 		  });
 }
 
-/* In text, histograms follow the table. */
+/* Writes the rows of a part; in text, their histograms follow. */
 static void write_rows(struct writing *writing, enum part part, const struct rows *rows,
 		       uint32_t max_rows)
 {

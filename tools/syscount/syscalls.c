@@ -125,7 +125,7 @@ static int32_t find_number(const struct name_table *table, const char *name)
 
 /* ---- calls ---- */
 
-/* On x86-64, numbers below 403 are not the same in both interfaces. */
+/* Returns true if the native list has the number: 32-bit calls below 403 have other numbers. */
 static bool is_newer(enum call_abi abi, int32_t number)
 {
 	return abi != CALL_COMPAT || number >= 403;
