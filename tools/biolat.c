@@ -26,7 +26,7 @@ static const struct groups defaults;
 
 static const struct opt opts[] = {
 	{ 'Q', "queue", NULL, OPT_FLAG(struct groups, time),
-	  "print histograms of time in queue, in device, and in total" },
+	  "print histograms of time in queue, device, and in total" },
 	{ 'D', "per-disk", NULL, OPT_FLAG(struct groups, disk), "print a histogram per disk" },
 	{ 'F', "per-operation", NULL, OPT_FLAG(struct groups, operation),
 	  "print a histogram per operation (read, write, flush, ...)" },
@@ -132,7 +132,7 @@ static const struct tool biolat = {
 	.summary = "Shows how long disks take for requests, as a histogram.",
 	.examples = "  biolat 5             # a histogram every 5 seconds\n"
 		    "  biolat -Q 10 1       # is it the disk, or the queue before it?\n"
-		    "  biolat -DF 10 1      # one per disk and operation\n"
+		    "  biolat -DF 10 1      # a histogram per disk and operation\n"
 		    "  biolat -P 10 1       # whose requests?\n"
 		    "  biolat --slower 100  # single requests of 100 ms or more\n",
 	.usual = "pid queue per-disk per-operation disk pids per-container milliseconds format "
