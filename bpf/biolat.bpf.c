@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Block I/O latency: from the moment a request is issued to a disk's driver to its completion. The
- * drivers of stacked devices, which pass bios on, have no requests: each is counted once, at the
- * disk. Requests are taken from pools, so that an element of the map, once made, serves many of
- * them: it is found rather than inserted.
+ * Block I/O latency: from the moment a request is issued to a disk's driver to its completion.
+ * Drivers of stacked devices pass bios on and have no requests: a request is counted once, at the
+ * disk. The kernel takes requests from pools, so an element of the map serves all requests at the
+ * same address: it is mostly found, and rarely inserted.
  *
- * The filter tests the task that submits a request, which is current when the request is made. A
- * kernel thread acts for a cgroup: it is the one that the request is charged to.
+ * The filter tests the task that submits a request, which is current when the request is made. For
+ * a kernel thread, it tests the cgroup that the request is charged to.
  */
 #define TASK_READ(task, field) (HAS_TYPED_CURRENT ? (task)->field : BPF_CORE_READ(task, field))
 
@@ -22,7 +22,7 @@ const volatile struct biolat_settings settings SEC(".rodata.biolat");
 
 struct biolat_counts counts SEC(".data.counts") = {};
 
-/* Elements of the map; beyond half of what it has space for, completed requests leave theirs. */
+/* Elements of the map. If they are more than n_retained, completed requests are deleted. */
 __s64 n_requests SEC(".data.requests") = 0;
 
 struct {
@@ -65,7 +65,7 @@ static __always_inline struct biolat_request *request_find_or_make(struct reques
 	return found ? found : request_make(rq);
 }
 
-/* ---- who has submitted it ---- */
+/* ---- the owner: the task that submits ---- */
 
 static __always_inline bool is_writeback(struct task_struct *task, struct request *rq)
 {
@@ -94,8 +94,9 @@ static __noinline void request_own(struct request *rq, struct biolat_request *re
 }
 
 /*
- * A request keeps its owner until it is completed. One that was merged into another never is: by
- * the time at which it was made, the next one in its place differs.
+ * Returns true if the request's owner is known. A request has its owner until it is completed. A
+ * request that was merged into another one is never completed; the next request at its address was
+ * made at another time.
  */
 static __always_inline bool is_owned(struct request *rq, struct biolat_request *request)
 {
@@ -130,7 +131,7 @@ static __always_inline void count_by_parts(struct request *rq, __u64 value, __u6
 			   settings.parts & KEY_HAS_DISK ? request_disk(rq)->disk_name : NULL);
 }
 
-/* Requests of disks that have their statistics off have no time at which they were made. */
+/* Counts each part of the time. made_ns is unknown (0) for disks whose statistics are off. */
 static __noinline void count_times(struct request *rq, __u64 issued_ns, __u64 now_ns)
 {
 	__u64 made_ns = rq->start_time_ns;
@@ -167,7 +168,7 @@ static __noinline void report_slow(struct request *rq, struct biolat_request *re
 	bpf_ringbuf_submit(slow, 0);
 }
 
-/* The time from when it was made, or issued if that is unknown. */
+/* Compares the time since the request was made; since its issue if that is unknown. */
 static __always_inline bool is_slow(struct request *rq, struct biolat_request *request,
 				    __u64 now_ns)
 {
@@ -200,7 +201,7 @@ static __noinline void request_count(struct request *rq, struct biolat_request *
 		hist_record(value);
 }
 
-/* The status was an errno before 5.16 (commit 8a7d267b4a2c). */
+/* Counts a failure. Before 5.16 (commit 8a7d267b4a2c), the status was an errno. */
 static __always_inline void count_status(__s32 status)
 {
 	__u32 i = status < 0 ? BIOLAT_ERRNOS - status : status;
@@ -225,8 +226,8 @@ static __always_inline void request_end(struct request *rq, struct biolat_reques
 }
 
 /*
- * A request may be completed in parts, each of which has an event; and a write that flushes the
- * disk's cache has a second one, of 0 bytes, when it has long been completed.
+ * Runs for each part of a request that is completed. A write that flushes the disk's cache has a
+ * second event, of 0 bytes, long after its completion.
  */
 SEC("tp_btf/block_rq_complete")
 int biolat_complete(const __u64 *ctx)
@@ -244,7 +245,7 @@ int biolat_complete(const __u64 *ctx)
 	return 0;
 }
 
-/* The driver could not take it, and gives it back: it will be issued again. */
+/* Runs when a busy driver gives a request back, which will be issued again. */
 SEC("tp_btf/block_rq_requeue")
 int biolat_requeue(const __u64 *ctx)
 {
@@ -257,9 +258,9 @@ int biolat_requeue(const __u64 *ctx)
 	return 0;
 }
 
-/* ---- submission and issue: attached last, or requests would seem to stay in flight ---- */
+/* ---- submission and issue: attached last, so that no completion is missed ---- */
 
-/* Since 6.5 (commit 5a80bd075f3b), in the context of the task that submits. */
+/* Runs in the context of the task that submits; since 6.5 (commit 5a80bd075f3b). */
 SEC("tp_btf/block_io_start")
 int BPF_PROG(biolat_start, struct request *rq)
 {
@@ -271,8 +272,8 @@ int BPF_PROG(biolat_start, struct request *rq)
 }
 
 /*
- * Before 6.5. Nearly all requests are inserted, or else issued, by the task that submits; a worker
- * does so for those that wait until the disk has flushed its cache.
+ * Takes the owner before 6.5. The task that submits a request nearly always inserts it, or issues
+ * it at once; a worker inserts requests that wait until the disk has flushed its cache.
  */
 SEC("tp_btf/block_rq_insert")
 int biolat_insert(const __u64 *ctx)

@@ -4,9 +4,9 @@
  * kernel locks between its events contention_begin and contention_end (since 5.19, commit
  * 16edd9b511a1).
  *
- * Counting takes locks itself, of ring buffers and tables. Contention on these must not be counted
+ * Counting itself takes locks, of ring buffers and tables. Contention on these must not be counted
  * while they are held, so each program that takes them notes this for its CPU. Programs interrupt
- * each other: a wake-up by an interrupt in the middle of counting a lock.
+ * each other: an interrupt may wake up a thread while a lock is being counted.
  */
 #define STACK_NESTED
 #define STACK_RECURS
@@ -38,8 +38,8 @@ static __always_inline struct lock_cpu *lock_this_cpu(void)
 }
 
 /*
- * Marks this CPU as counting, until lock_leave(). No atomics: an interrupt on this CPU has left
- * before we go on.
+ * Marks this CPU as counting, until lock_leave(). No atomics: a program that interrupts this one
+ * calls lock_leave() before this one continues.
  */
 static __always_inline struct lock_cpu *lock_enter(void)
 {
@@ -86,7 +86,7 @@ static __always_inline void lock_count(const struct lock_key *key, __u64 ns, __u
 	struct lock_sum *sum = lock_find_sum(key);
 
 	if (!ns)
-		return; /* only its stack ids, see wait_take() */
+		return; /* only stack ids are needed, see wait_take() */
 	if (!sum) {
 		loss_count(LOSS_MAP_FULL, ns);
 		return;
@@ -111,14 +111,14 @@ static __always_inline bool wait_begin(struct task_struct *task, bool is_current
 	return true;
 }
 
-/* The kernel stack is omitted: it ends in futex(2). */
+/* Counts a wait. The kernel stack is omitted: it ends in futex(2). */
 static __noinline void wait_count(struct task_struct *task, struct wait *wait,
 				  enum kernel_stack kernel_stack)
 {
 	struct lock_key key = { .stack = wait->key, .lock = wait->lock.wait };
 
 	stack_key_owner(&key.stack, task);
-	if (wait->key.remark & WAIT_AT_END) /* the loader looks for who has the lock */
+	if (wait->key.remark & WAIT_AT_END) /* the loader finds the lock's owner */
 		key.stack.tid = task_tid(task);
 	lock_count(&key, wait->ns, wait->runnable_ns);
 }
@@ -199,7 +199,7 @@ static __always_inline bool lock_waits_for_kernels(const struct lock_wait *wait,
 	return wait->addr == addr && lock_is_kernels(wait->kind);
 }
 
-/* A mutex has two events: when it spins, and when it goes to sleep. */
+/* Begins a wait, once. A mutex has two events: the thread spins, and the thread goes to sleep. */
 static __always_inline void lock_begin_sleep(struct task_struct *task, __u64 addr, __u8 kind)
 {
 	struct task_state *state = task_state_find(task);

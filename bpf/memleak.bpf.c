@@ -87,14 +87,14 @@ struct task_state {
 	__u32 kind;	 /* enum alloc_kind */
 	__u32 change;	 /* enum memleak_change, of mappings */
 	__u32 n_nested;
-	__u32 window; /* in which it began */
+	__u32 window; /* window in which it began */
 	bool keeps;   /* records its result; else it only frees */
 	struct block old;
 };
 
 #include "sched/task_state.bpf.h"
 
-/* States are made by calls. */
+/* Does nothing: calls make the states. */
 static void task_visit(struct bpf_iter__task *ctx, struct task_struct *task,
 		       struct task_state *state)
 {
@@ -127,13 +127,13 @@ static __always_inline __u32 tgid_of_current(struct task_struct *task)
 	return filter.pidns_inum ? own_tgid() : TASK_READ(task, tgid);
 }
 
-/* Not inlined: its stack use doesn't add to the caller's. */
+/* Runs the whole filter. Not inlined: its stack use doesn't add to the caller's. */
 __noinline int current_is_wanted(void)
 {
 	return filter_task(bpf_get_current_task_btf());
 }
 
-/* In most runs the process alone decides. */
+/* Returns true if the current task is traced. In most runs the process alone decides. */
 static __always_inline bool is_wanted(__u32 tgid)
 {
 	if (tgid == filter.self_tgid || !filter_tgid(tgid))
@@ -174,10 +174,10 @@ static __always_inline bool size_is_wanted(__u64 size)
 	return size >= settings.min_bytes && size <= settings.max_bytes;
 }
 
-/* When the first block of a tick was made, in the bits below the tick's number. */
+/* Number of the latest tick (upper 32 bits), and time of its first block (lower 32 bits). */
 __u64 block_tick SEC(".data.block_tick") = 0;
 
-/* The clock is a call, and an expensive one on some machines; the number of ticks is a load. */
+/* Returns the time of the tick: reading ticks is a load, reading the clock an expensive call. */
 static __always_inline __u32 block_time(void)
 {
 	__u32 tick = bpf_jiffies64();
@@ -196,7 +196,7 @@ static __always_inline void keep_block(__u64 addr, const struct block *block)
 		loss_count(LOSS_MAP_FULL, block_size(block));
 }
 
-/* Takes a block out, into *out unless that is NULL. False if it isn't recorded. */
+/* Removes a block, copying it to *out unless NULL. Returns false if it isn't recorded. */
 static __always_inline bool take_block(__u64 addr, __u32 tgid, struct block *out)
 {
 	__u64 place = is_sampled(addr) ? blocks_find(addr, tgid) : 0;
@@ -210,9 +210,9 @@ static __always_inline bool take_block(__u64 addr, __u32 tgid, struct block *out
 	return blocks_remove(place, addr);
 }
 
-/* ---- changes of mappings, which the loader keeps as ranges ---- */
+/* ---- changes of mappings, which the loader tracks as ranges ---- */
 
-/* In their order. */
+/* Changes of mappings, in their order. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 2 << 20);
@@ -228,7 +228,7 @@ static __always_inline bool is_mapping(__u32 kind)
 	return kind >= ALLOC_MMAP;
 }
 
-/* Stacks of threads, and address space that is only reserved, are not leaks. */
+/* Classifies a call. Thread stacks, and address space that is only reserved, are not leaks. */
 static __always_inline __u32 change_of(struct pt_regs *ctx, __u32 kind)
 {
 	bool has_access = (__u32)PT_REGS_PARM3(ctx) != PROT_NONE;
@@ -242,7 +242,7 @@ static __always_inline __u32 change_of(struct pt_regs *ctx, __u32 kind)
 	return has_access ? RANGE_HELD : RANGE_RESERVED;
 }
 
-/* False: nothing is held after the call that wasn't before. */
+/* Returns false if the call holds no more memory than before. */
 static __always_inline bool mapping_begin(struct pt_regs *ctx, struct task_state *call, __u32 kind)
 {
 	call->change = change_of(ctx, kind);
@@ -286,8 +286,8 @@ static __noinline int send_range(const struct task_state *call, __u64 addr, bool
 }
 
 /*
- * Runs before the kernel can hand the addresses to another thread. The kernel refuses unaligned
- * ones.
+ * Runs before the kernel can give the addresses to another thread. Skips unaligned addresses, which
+ * the kernel refuses.
  */
 static __always_inline void send_unmapped(__u64 addr, __u64 bytes, __u32 tgid)
 {
@@ -625,7 +625,7 @@ static __noinline int kernel_alloc(const __u64 *ctx, __u64 addr, __u64 size, __u
 	return 0;
 }
 
-/* A recorded block may be freed by any task; the filter is about the allocating one. */
+/* Counts a free: of a recorded block by any task, of the rest by traced tasks. */
 static __always_inline int kernel_free(__u64 addr, __u32 kind)
 {
 	if (!addr || (!take_block(addr, 0, NULL) && !is_wanted(own_tgid())))

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Threads' time: waits (waits.bpf.h), which is all that offcputime loads, and samples of threads on
- * CPU, in the same tables of stacks. The loader scales the samples to the time on CPU by the
- * switches.
+ * Threads' time: waits (waits.bpf.h) and, for profile --wall, samples of threads on CPU, in the
+ * same tables of stacks. The loader scales the samples to the time on CPU that the switches
+ * measure.
  *
- * Programs interrupt each other: a sample comes by an NMI. Below 5.11 the sampled task is just an
- * address.
+ * Programs interrupt each other: a sample comes by an NMI. Before 5.11 the sampled task is an
+ * untyped address.
  */
 #define STACK_NESTED
 #define STACK_RECURS
@@ -19,7 +19,7 @@ static __always_inline bool wait_begin(struct task_struct *task, bool is_current
 	return true;
 }
 
-/* Counts the part of a wait that a quota caused, if there is one, and takes it off. */
+/* Counts the part of a wait that a quota caused, and subtracts it from the wait. */
 static __always_inline void throttled_count(struct task_struct *task, struct wait *wait)
 {
 	__u64 ns = throttle_take(task, &wait->throttle, wait->runnable_ns);
@@ -50,7 +50,7 @@ static __noinline void wait_count(struct task_struct *task, struct wait *wait,
 	stack_count(&wait->key, wait->ns, wait_settings.part == PART_ALL ? wait->runnable_ns : 0);
 }
 
-/* Events between the exit and the last switch follow, as far as the thread still has ids. */
+/* Counts the time of an exiting thread. Events up to its last switch may follow. */
 static __always_inline void task_end(struct task_struct *task)
 {
 	struct task_state *state;
@@ -73,8 +73,8 @@ int BPF_PROG(waits_switch, bool preempt, struct task_struct *prev, struct task_s
 }
 
 /*
- * With --waker: a program of its own, since it takes the verifier long. The task may be on its way
- * to sleep, and still on its CPU.
+ * Notes the waker; only with --waker, since the verifier takes long for it. The task may still be
+ * on its CPU, about to sleep.
  */
 SEC("tp_btf/sched_waking")
 int BPF_PROG(waits_waking, struct task_struct *task)
@@ -104,7 +104,7 @@ int BPF_PROG(waits_wakeup_new, struct task_struct *task)
 	return 0;
 }
 
-/* With --throttled: a task that waits for a CPU goes to another one. */
+/* Runs when a task that waits for a CPU moves to another one; only with --throttled. */
 SEC("tp_btf/sched_migrate_task")
 int BPF_PROG(waits_migrate, struct task_struct *task, int cpu)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Is it the disk? Measures requests from their issue to the disk to their completion, as a
- * histogram, with the time in the queue apart if wanted, and counts those that fail or that are
- * still in flight.
+ * Is it the disk? Measures block requests from their issue to the driver until their completion, as
+ * a histogram, if requested also their time in the queue, and counts those that fail or are in
+ * flight.
  */
 #include <errno.h>
 
@@ -26,19 +26,20 @@ static const struct groups defaults;
 
 static const struct opt opts[] = {
 	{ 'Q', "queue", NULL, OPT_FLAG(struct groups, time),
-	  "print the times in queue and device, and their total" },
-	{ 'D', "per-disk", NULL, OPT_FLAG(struct groups, disk), "print one per disk" },
+	  "print histograms of time in queue, device, and in total" },
+	{ 'D', "per-disk", NULL, OPT_FLAG(struct groups, disk), "print a histogram per disk" },
 	{ 'F', "per-operation", NULL, OPT_FLAG(struct groups, operation),
-	  "print one per operation (read, write, flush, discard)" },
+	  "print a histogram per operation (read, write, flush, ...)" },
 	{ 'd', "disk", "DISK", OPT_PARSED(struct groups, device, disks_parse),
 	  "trace only this disk or partition" },
 	{ 0, "bytes", NULL, OPT_FLAG(struct groups, bytes), "print sizes and throughput, not times",
 	  "queue" },
 	{ 'P', "pids", NULL, OPT_FLAG(struct groups, process),
-	  "print one per process that submits" },
-	{ 0, "per-cgroup", NULL, OPT_FLAG(struct groups, cgroup), "print one per cgroup (v2)" },
+	  "print a histogram per submitting process" },
+	{ 0, "per-cgroup", NULL, OPT_FLAG(struct groups, cgroup),
+	  "print a histogram per cgroup (v2)" },
 	{ 0, "per-container", NULL, OPT_FLAG(struct groups, container),
-	  "print one per container (from cgroup paths)" },
+	  "print a histogram per container (from cgroup paths)" },
 	{ 0, "slower", "MS", OPT_DURATION(struct groups, slower_ns, NS_PER_MS),
 	  "print requests of at least MS, one per line", "bytes" },
 	{},
@@ -66,7 +67,7 @@ static const struct histograms_spec histograms = {
 	.unit = unit,
 };
 
-/* Leaves out one of the two events that show who submits, or both: the better one came with 6.5. */
+/* Loads at most one of the two events that show the submitting task: the better one since 6.5. */
 static int choose_programs(struct run *run, bool has_owners)
 {
 	const struct btf *types = has_owners ? object_types(run) : NULL;
@@ -131,9 +132,9 @@ static const struct tool biolat = {
 	.summary = "Shows how long disks take for requests, as a histogram.",
 	.examples = "  biolat 5             # a histogram every 5 seconds\n"
 		    "  biolat -Q 10 1       # is it the disk, or the queue before it?\n"
-		    "  biolat -DF 10 1      # one per disk and operation\n"
+		    "  biolat -DF 10 1      # a histogram per disk and operation\n"
 		    "  biolat -P 10 1       # whose requests?\n"
-		    "  biolat --slower 100  # single requests that take 100 ms\n",
+		    "  biolat --slower 100  # single requests of 100 ms or more\n",
 	.usual = "pid queue per-disk per-operation disk pids per-container milliseconds format "
 		 "output",
 	.unit = "requests",

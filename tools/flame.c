@@ -63,7 +63,7 @@ static const struct opt opts[] = {
 	  "draw roots at the top (icicle graph)" },
 	{ 0, "title", "TEXT", OPT_STRING(struct options, picture.title), "set the title" },
 	{ 0, "subtitle", "TEXT", OPT_STRING(struct options, picture.subtitle),
-	  "set a line below it" },
+	  "set the line below the title" },
 	{ 0, "unit", "NAME", OPT_PARSED(struct options, picture.unit, parse_unit),
 	  "set the unit: microseconds, bytes, ... (default samples)" },
 	{ 0, "width", "PIXELS", OPT_UINT(struct options, picture.width, 100, 100000),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which locks do threads wait for, and who releases them? Measures waits for locks of programs by
- * their futexes, and waits for locks of the kernel by its events of contention, and totals them per
- * lock.
+ * Which locks do threads wait for, and which threads release them? Measures waits for locks of
+ * programs by their futexes, and waits for locks of the kernel by its contention events, and totals
+ * them per lock.
  */
 #include "abi/waits.h"
 #include "base/clock.h"
@@ -70,7 +70,7 @@ static const struct stacks_spec stacks = {
 	.are_waits = true,
 	.columns = columns,
 	.source = &lock_source,
-	.needs_kernel = always, /* they show the function that waited for a kernel lock */
+	.needs_kernel = always, /* kernel stacks name the function that waited */
 	.prefers_text = always,
 	.hidden_remark = hidden_remark,
 };
@@ -84,7 +84,7 @@ static int check(struct run *run)
 	return 0;
 }
 
-/* Threads sleep interruptibly when they wait for locks of programs. */
+/* Selects interruptible sleep, in which threads wait for locks of programs. */
 static int configure(struct run *run)
 {
 	const struct options *options = run->options;
@@ -98,7 +98,7 @@ static int configure(struct run *run)
 	return waits_set_settings(run, &settings);
 }
 
-/* Threads that wait now have waited until now. */
+/* Counts waits that go on up to now, and reports. */
 static int report(struct run *run)
 {
 	int err = run->is_peek ? 0 : waits_end_window(run);

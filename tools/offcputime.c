@@ -59,7 +59,7 @@ static unsigned int threads(const struct run *run)
 	return options->user_threads ? FILTER_USER : options->kernel_threads ? FILTER_KERNEL : 0;
 }
 
-/* Kernel stacks show if a task or an interrupt was the waker. */
+/* Returns true with --waker: kernel stacks show if a task or an interrupt was the waker. */
 static bool needs_kernel(const struct run *run)
 {
 	return run_given(run, "waker");

@@ -75,7 +75,7 @@ static const struct opt opts[] = {
 	{},
 };
 
-/* Programs sort and cut rows themselves: all are written unless -T is given. */
+/* Returns the maximum number of rows. JSON and CSV have all of them unless -T is given. */
 static uint32_t requested_rows(const struct run *run)
 {
 	const struct options *options = run->options;

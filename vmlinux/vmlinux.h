@@ -286,8 +286,8 @@ struct thread_info {
 struct rq {
 	void *idle; /* task_struct */
 	u64 clock;
-	u64 clock_task; /* without interrupts */
-	u64 clock_pelt; /* ... and slower where the CPU is */
+	u64 clock_task; /* excludes time in interrupts */
+	u64 clock_pelt; /* scaled by the CPU's capacity and frequency */
 	unsigned long lost_idle_time;
 };
 

@@ -7,21 +7,21 @@
 
 enum biolat_by {
 	BY_NOTHING,
-	BY_PARTS, /* time, disk and operation, as far as they are wanted */
+	BY_PARTS, /* time, disk and operation, if requested */
 	BY_PROCESS,
 	BY_CGROUP,
 };
 
 struct biolat_settings {
-	__u32 by;		       /* enum biolat_by */
-	__u64 parts;		       /* BY_PARTS: those of the key, KEY_HAS_... */
-	bool has_owners;	       /* who has submitted a request is needed */
-	bool of_bytes;		       /* values are sizes, not times */
-	bool has_bytes;		       /* sizes are needed */
-	__u64 slower_ns;	       /* minimum time to report, instead of counting; 0: count */
-	__s64 n_retained;	       /* elements for requests that are not in flight */
-	__u32 device;		       /* number of the only disk or partition; 0: all */
-	char writeback[TASK_COMM_LEN]; /* what PROCESS_WRITEBACK is called */
+	__u32 by;	  /* enum biolat_by */
+	__u64 parts;	  /* BY_PARTS: parts of the key, bits KEY_HAS_... */
+	bool has_owners;  /* the task that submits a request is recorded */
+	bool of_bytes;	  /* values are sizes, not times */
+	bool has_bytes;	  /* sizes are recorded */
+	__u64 slower_ns;  /* minimum time to report, instead of counting; 0: count */
+	__s64 n_retained; /* number of elements above which completed requests are deleted */
+	__u32 device;	  /* number of the only disk or partition; 0: all */
+	char writeback[TASK_COMM_LEN]; /* name of PROCESS_WRITEBACK */
 };
 
 /* Parts of a request's time. */
@@ -32,7 +32,7 @@ enum biolat_time {
 	TIMES,
 };
 
-/* A key by parts: the disk's number, the operation, its classes, the time; and which it has. */
+/* A key by parts: number of the disk, operation, its classes, time. KEY_HAS_...: its parts. */
 #define KEY_OP_SHIFT	32
 #define KEY_CLASS_SHIFT 40
 #define KEY_TIME_SHIFT	48
@@ -42,26 +42,26 @@ enum biolat_time {
 
 /* Classes of an operation; bits. */
 enum biolat_class {
-	CLASS_SYNC = 1,	     /* somebody waits for the write */
-	CLASS_METADATA = 2,  /* of the file system */
-	CLASS_READAHEAD = 4, /* nobody waits for the read yet */
+	CLASS_SYNC = 1,	     /* a task waits for the write */
+	CLASS_METADATA = 2,  /* the file system's own data */
+	CLASS_READAHEAD = 4, /* no task waits for the read yet */
 };
 
-/* The process of writes by the kernel's workers, most of them write-back of files. */
+/* Process id for writes by the kernel's workers, most of them write-back of files. */
 #define PROCESS_WRITEBACK 0xffffffffU
 
 /* Elements of the map of requests, by default. A small table stays in the CPU's caches. */
 #define BIOLAT_REQUESTS 4096
 
-/* A request that has been made: an element of the map. It serves the next one in its place, too. */
+/* A request: an element of the map, which the next request at the same address reuses. */
 struct biolat_request {
 	__u64 issued_ns; /* 0: not in flight */
-	__u64 made_ns;	 /* by the kernel; 0: unknown */
-	__u64 bytes;	 /* completed so far */
+	__u64 made_ns;	 /* when the kernel made it; 0: unknown */
+	__u64 bytes;	 /* bytes completed so far */
 	__u64 cgroup;
 	__u32 tgid;
-	bool is_owned;	/* who has submitted it is known */
-	bool is_wanted; /* by the filter */
+	bool is_owned;	/* the task that submitted it is known */
+	bool is_wanted; /* it passes the filter */
 	char comm[TASK_COMM_LEN];
 };
 

@@ -18,9 +18,9 @@ enum filter_test {
 	FILTER_COMM = 1 << 6,	/* its name is filter_settings.comm */
 	FILTER_CGROUP = 1 << 7, /* its cgroup is filter_cgroup_id, or below that */
 
-	/* what all threads of a process have in common */
+	/* tests on what all threads of a process share */
 	FILTER_OF_PROCESS = FILTER_TGID | FILTER_TGIDS,
-	/* what may change in a task's life */
+	/* tests on what may change during a task's life */
 	FILTER_CHANGES = FILTER_COMM | FILTER_CGROUP,
 };
 

@@ -82,7 +82,7 @@ struct lock_cpu {
 };
 
 struct lock_settings {
-	bool kernel;	/* the kernel's locks, too */
+	bool kernel;	/* also count waits for the kernel's locks */
 	bool has_turns; /* two tables of counts alternate; else the first is the only one */
 };
 

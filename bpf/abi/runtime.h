@@ -11,17 +11,21 @@
 #define RUNTIME_INLINE static inline __attribute__((always_inline))
 
 struct runtime_settings {
-	__u32 kinds; /* bits of enum runtime_kind: those that are walked; 0: none */
+	__u32 kinds; /* runtimes that are walked: bits by enum runtime_kind */
 	bool lines;  /* also record each frame's position in its function */
 };
 
 /*
- * A function is a word of a stack: an address that stands for it, without the low four bits, and a
- * part of its fingerprint, so that an address that is used again is another word. The fingerprint
- * is a part of the stack's id. No address begins with these three bits, nor with a marker
- * (STACK_EXACT). Segments follow the native words, each begun by a word without address that has
- * the index of the native frame that runs it; one after them all has no frame. A function's word
- * may be followed by one without tag that is its position in the function.
+ * Words of a stack that stand for functions of a runtime:
+ *
+ *	bits 63..61  tag; addresses never begin with these bits, even if marked (STACK_EXACT)
+ *	bits 60..43  part of the function's fingerprint, so that a reused address is another word
+ *	bits 42..0   address that stands for the function, without its low four bits
+ *
+ * The whole fingerprint is a part of the stack's id. Segments of such words follow the native
+ * words. A segment begins with a word whose address is 0 and whose fingerprint is the index of the
+ * native frame that runs it; an index past the last native frame means no frame. A word without
+ * tag after a function's word is the position in the function.
  */
 #define RUNTIME_WORD_TAG	 (6ULL << 61)
 #define RUNTIME_WORD_MASK	 (7ULL << 61)
@@ -79,13 +83,13 @@ struct runtime_program {
 	__u64 dev, ino;
 };
 
-/* What is known of a program by its processes so far; no element: nothing. */
+/* Knowledge of a program, from its processes so far; no element: unknown. */
 enum runtime_program_kind {
-	RUNTIME_NEVER = 1, /* none had a runtime when it started, or was seen to since */
-	RUNTIME_SOME,	   /* one of them had one */
+	RUNTIME_NEVER = 1, /* no process had a runtime, at its start or later */
+	RUNTIME_SOME,	   /* a process had a runtime */
 };
 
-/* A process has started a program that may have a runtime. */
+/* Record: a process has started a program that may have a runtime. */
 struct runtime_begin {
 	struct runtime_program program;
 	__u64 tgid;

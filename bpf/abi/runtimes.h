@@ -17,7 +17,7 @@ enum runtime_kind {
 #define RUNTIME_ALL	  (RUNTIME_BIT(RUNTIME_KINDS) - 2)
 #define RUNTIME_RARE	  RUNTIME_BIT(RUNTIME_PYTHON_OLD)
 
-/* A process that runs one. */
+/* A process that has a runtime. */
 struct runtime_process {
 	__u64 serial; /* id of the process, part of its functions' fingerprints */
 	__u32 kind;

@@ -88,7 +88,7 @@ struct unwind_area {
  */
 struct unwind_change {
 	__u32 count;
-	__u32 n_copies; /* sent while no slice was published */
+	__u32 n_copies; /* copies sent while no slice was published */
 	__u64 n_areas;
 	struct unwind_area areas[UNWIND_AREAS]; /* each at its number's remainder */
 };
@@ -176,8 +176,8 @@ unwind_pattern_rule(const struct unwind_pattern *pattern, __u32 distance)
 }
 
 /* Locations from which a register of a walk was read. */
-#define UNWIND_OWN     0ULL  /* it began with it */
-#define UNWIND_NOWHERE ~0ULL /* it is always the same */
+#define UNWIND_OWN     0ULL  /* initial register of the walk */
+#define UNWIND_NOWHERE ~0ULL /* constant, read from nowhere */
 
 /* A walk in progress. */
 struct unwind_state {

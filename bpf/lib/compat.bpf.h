@@ -593,8 +593,8 @@ static __always_inline __u64 percpu_bytes(const __u64 *ctx)
 /* ---- block requests ---- */
 
 /*
- * block_rq_insert and block_rq_issue: since 5.11 (commit a54895fa057c), and late in 5.10, the
- * request is the only argument; before, the queue precedes it.
+ * Arguments of block_rq_insert, block_rq_issue and block_rq_requeue: since 5.11 (commit
+ * a54895fa057c), and late in 5.10, the request alone; before, the queue precedes it.
  */
 typedef void (*btf_trace_block_rq_issue)(void *data, struct request *rq);
 
@@ -617,7 +617,7 @@ static __always_inline struct gendisk *request_disk(struct request *rq)
 
 #define DEVICE_MINOR_BITS 20
 
-/* Returns the number of the request's disk, as the kernel combines it; 0: it has none. */
+/* Returns the device number of the request's disk, as the kernel packs it; 0: no disk. */
 static __always_inline __u32 request_disk_number(struct request *rq)
 {
 	struct gendisk *disk = request_disk(rq);

@@ -116,13 +116,13 @@ static __always_inline __u64 task_cgroup(struct task_struct *task)
 	return BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
 }
 
-/* True if one of these tests is on: enum filter_test. */
+/* Returns true if one of these tests (enum filter_test) is on. */
 static __always_inline bool filter_has(__u32 tests)
 {
 	return filter.tests & tests;
 }
 
-/* True if threads of that process may be traced. */
+/* Returns true if threads of that process may be traced. */
 static __always_inline bool filter_tgid(__u32 tgid)
 {
 	if (filter_has(FILTER_TGID) && tgid != filter.tgid)
@@ -144,7 +144,7 @@ static __always_inline bool filter_ids(struct task_struct *task, __u32 tgid)
 	return !filter_has(FILTER_TIDS) || bpf_map_lookup_elem(&filter_tids, &tid);
 }
 
-/* True if the task is to be traced, with that cgroup in place of its own; NULL: its own. */
+/* Returns true if the task is to be traced. cgrp: tested in place of its own; NULL: its own. */
 static __always_inline bool filter_task_in(struct task_struct *task, struct cgroup *cgrp)
 {
 	__u32 tgid = task_tgid(task);
@@ -165,7 +165,7 @@ static __always_inline bool filter_task_in(struct task_struct *task, struct cgro
 	return filter_cgroup(cgrp ? cgrp : BPF_CORE_READ(task, cgroups, dfl_cgrp));
 }
 
-/* True if the task is to be traced. */
+/* Returns true if the task is to be traced. */
 static __always_inline bool filter_task(struct task_struct *task)
 {
 	return filter_task_in(task, NULL);

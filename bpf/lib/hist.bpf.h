@@ -84,7 +84,7 @@ static __always_inline struct hist_octave *hist_find_octave(const struct hist_ke
 	return bpf_map_lookup_elem(table, key);
 }
 
-/* name: the key's name, anywhere in the kernel's memory; NULL: none. */
+/* Records a value of a key. name: the key's name, in kernel memory; NULL: none. */
 static __always_inline void hist_record_by_key(__u64 ns, __u64 id, const void *name)
 {
 	__u64 fixed = hist_to_fixed(ns);

@@ -523,8 +523,9 @@ static __always_inline void python_begin(struct python_walk *w)
 }
 
 /*
- * A process that only has the library mapped, and runs no Python, costs what a native one does: its
- * walks are remembered, with the one word that says so.
+ * Returns true if the process has the library mapped, but runs no Python: the list of interpreters
+ * is empty. Its walks are remembered together with the head of that list, so that they cost as much
+ * as native ones.
  */
 static __always_inline bool python_is_unused(struct stack_scratch *scratch,
 					     const struct python_layout *l)

@@ -168,7 +168,7 @@ __noinline int python_place_some(__u32 slot)
 	return PYTHON_GOES_ON;
 }
 
-/* Walks from the innermost frame on, with the innermost call or without it. */
+/* Begins a walk at the innermost frame. skips_call: omits the innermost call. */
 static __always_inline void python_begin_marks(struct stack_scratch *scratch, struct python_walk *w,
 					       bool skips_call)
 {

@@ -23,7 +23,7 @@ struct python_recent {
 
 struct python_walk {
 	struct python_layout layout;
-	__u64 serial;  /* of the process */
+	__u64 serial;  /* id of the process */
 	__u64 number;  /* of the walk; never 0 */
 	__u64 frame;   /* the next one; 0: none */
 	__u64 cframe;  /* 3.11: of the segment */

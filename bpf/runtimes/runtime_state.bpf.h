@@ -12,7 +12,10 @@
 
 const volatile struct runtime_settings runtime_settings SEC(".rodata.runtimes");
 
-/* Without any, the maps below don't exist, and the verifier drops the rest as dead code. */
+/*
+ * True if one of these kinds is walked. If none is, the maps below don't exist, and the verifier
+ * drops the code that uses them.
+ */
 #define RUNTIME_HAS(bits) ((runtime_settings.kinds & (bits)) != 0)
 
 struct {
@@ -36,7 +39,7 @@ struct {
 	__uint(max_entries, 4096);
 } runtime_begins SEC(".maps");
 
-/* The state of a walk, each runtime's own; as many as there are slots for stacks. */
+/* State of a walk, in the layout of its runtime. Each slot for stacks has one. */
 struct runtime_walk {
 	__u64 words[576];
 };
@@ -55,7 +58,7 @@ static __always_inline struct runtime_walk *runtime_walk_of(__u32 slot, __u32 ki
 
 /* ---- definitions ---- */
 
-/* The functions that have been sent recently, by their fingerprints, in sets. */
+/* Fingerprints of functions that were sent recently, as a cache of sets. */
 #define RUNTIME_SENT_SETS 4096
 #define RUNTIME_SENT_WAYS 4
 
@@ -104,7 +107,7 @@ static __always_inline void runtime_send(struct stack_scratch *scratch, struct r
 
 /* ---- processes ---- */
 
-/* A child has its parent's layout and memory, but will make functions of its own. */
+/* Gives a child its parent's layout, but a serial of its own: it will make other functions. */
 static __always_inline void runtimes_fork(__u32 parent, __u32 child)
 {
 	struct runtime_process *process, childs;
@@ -126,8 +129,8 @@ static __always_inline void runtimes_exec(__u32 tgid)
 }
 
 /*
- * A script may exit before the loader looks at it, so the loader is woken up if the program may
- * have a runtime. If the ring is full, it has been woken up already.
+ * Wakes up the loader if the program may have a runtime, since a script may exit soon. If the ring
+ * is full, the loader has been woken up already.
  */
 static __always_inline void runtimes_tell(__u32 tgid, struct linux_binprm *bprm)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Frames of managed runtimes that have a list of their own: after the native walk, the list is
- * walked, and its words follow the native ones.
+ * Frames of managed runtimes: a runtime has a list of its frames, which is walked after the native
+ * stack; its words follow the native ones.
  */
 #ifndef RUNTIMES_BPF_H
 #define RUNTIMES_BPF_H
 
 #include "runtimes/python.bpf.h"
 
-/* Adds the frames of the current task's runtime, whose native stack is in the slot. */
+/* Appends the frames of the current task's runtime to its native stack in the slot. */
 __noinline int runtimes_walk(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);

@@ -7,7 +7,7 @@
 #include "abi/waits.h"
 #include "sched/throttle.bpf.h"
 
-/* A program that counts waits per lock, and nothing else, defines WAITS_PER_LOCK. */
+/* A program that counts only waits for locks, per lock, defines WAITS_PER_LOCK. */
 #ifdef WAITS_PER_LOCK
 #include "sched/futex.bpf.h"
 
@@ -16,14 +16,14 @@
 
 struct lock_state {
 	struct lock_wait wait;
-	__u64 began_ns; /* for a kernel lock */
+	__u64 began_ns; /* beginning of a wait for a kernel lock */
 };
 #else
 #define COUNTS_RUNS	 wait_settings.on_cpu
 #define COUNTS_THROTTLED wait_settings.throttled
 #define TASK_STATE_HAS_END
 
-/* Takes no space. */
+/* Empty: takes no space. */
 struct lock_state {
 };
 #endif
@@ -38,7 +38,7 @@ struct task_state {
 	__u64 switches;		/* context switches at that time: equal until the next switch-out */
 	__u64 on_ns;		/* when it got its CPU; 0: it has none, or that is unknown */
 	__u64 ran_ns;		/* time on CPU that isn't counted yet, up to the last switch-out */
-	__u8 letter;		/* its state, as ps shows it; 0: the tool holds it */
+	__u8 letter;		/* its state, as ps shows it; 0: stopped by the tool */
 	bool at_start;		/* it was off CPU before tracing began */
 	struct lock_state lock; /* the lock that it waits for */
 	struct throttle_mark throttle;

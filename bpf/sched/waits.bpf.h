@@ -98,12 +98,12 @@ enum kernel_stack {
 };
 
 /*
- * Defined by each program: returns true if the wait that a task begins is counted, and notes its
- * lock in the task's state.
+ * Returns true if the wait that a task begins is counted, and notes its lock in the task's state.
+ * Each program defines it.
  */
 static bool wait_begin(struct task_struct *task, bool is_current);
 
-/* Defined by each program: counts a wait. */
+/* Counts a wait. Each program defines it. */
 static void wait_count(struct task_struct *task, struct wait *wait, enum kernel_stack kernel_stack);
 
 /* Starts a wait for a CPU. */

@@ -210,10 +210,9 @@ static __always_inline __u64 stack_end_kernel(__u32 slot)
 }
 
 /*
- * Returns the id of the kernel stack that leads here. This and stack_intern_kernel_of() can't be
- * one function with a NULL task for one case: the verifier before 6.4 or so doesn't know that a
- * typed task is not NULL, follows the other case too, and refuses the other helper because it has
- * no context.
+ * Returns the id of the kernel stack that leads here. stack_intern_kernel_of() has the same for a
+ * task. They are two functions, because the verifier before about 6.4 does not know that a typed
+ * task isn't NULL: it would check both helpers, and refuse the one that needs a context.
  */
 static __always_inline __u64 stack_intern_kernel_current(void *ctx)
 {

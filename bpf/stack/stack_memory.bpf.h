@@ -9,8 +9,8 @@
  * memory is that of a CPU, and only programs that hold the first of its slots use it, so that
  * nothing else changes it meanwhile. New entries replace old ones when it is full.
  *
- * Only complete walks are remembered, and only those that depend on nothing else: not on frames of
- * a runtime, code that is read as instructions, or registers that few rules use.
+ * Only complete walks that depend on nothing else are remembered: not walks with frames of a
+ * runtime, code that is read as instructions, or registers that few rules use.
  *
  * For programs whose stacks recur: they define STACK_RECURS.
  */

@@ -275,9 +275,9 @@ __noinline int unwind_mark_exact(__u32 slot)
 }
 
 /*
- * From C, a walk may get to Go code on a stack that lies below, and back to C on the first one.
- * Runtimes need ascending frame addresses, so frames of Go begin at the address where C was left.
- * No branch: the verifier would follow both.
+ * Records the address at which a frame begins. Runtimes need ascending addresses. A walk from C may
+ * lead to Go code on a lower stack, and back: frames of Go get the address where C was left. No
+ * branch: the verifier would follow both.
  */
 static __always_inline void unwind_note_sp(struct stack_scratch *scratch, __u32 n)
 {

@@ -26,8 +26,8 @@ struct stack_scratch {
 	struct unwind_state walk;
 	struct unwind_returns returns;
 	__u64 sps[STACK_DEPTH]; /* stack address at which each frame begins: for runtimes */
-	__u64 highest_sp;	/* of these; 0: there are none */
-	__u64 fingerprints;	/* hash of those of the runtime functions in def.words */
+	__u64 highest_sp;	/* highest of sps; 0: no frame yet */
+	__u64 fingerprints;	/* hash of the fingerprints of runtime functions in def.words */
 	__u64 names;		/* id of the process's address meanings */
 	bool lacks_definition;	/* a function, or the stack itself, could not be sent */
 #ifdef STACK_RECURS

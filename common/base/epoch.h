@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The one clock by which caches release what they hold. An epoch lasts 15 s. The owner of the
- * caches counts epochs and lets each cache age, which releases what is not in use and was not used
- * for two epochs: 15 to 30 seconds. A full cache releases all that is not in use; full is one with
- * twice as many entries as it had left before, and some more.
+ * The one clock by which caches release entries. An epoch lasts 15 s. The owner of the caches
+ * counts epochs and ages each cache, which releases entries that are not in use and were not used
+ * for two epochs (15 to 30 s). A full cache releases all entries that are not in use. A cache is
+ * full if it has more than twice as many entries as it had left before, by a margin.
  */
 #ifndef EPOCH_H
 #define EPOCH_H
@@ -17,10 +17,10 @@
 #define EPOCH_NS      (15 * NS_PER_S)
 #define EPOCHS_UNUSED 2
 
-/* A member of the cache; all zero in the beginning. */
+/* State of a cache; all zero at the start. */
 struct cache_age {
-	uint32_t epoch; /* in which an entry that is used now is used */
-	size_t n_left;	/* entries when it was last full, or an epoch began */
+	uint32_t epoch; /* current epoch */
+	size_t n_left;	/* entries left when it was last full, or an epoch began */
 	bool is_full, is_due;
 };
 
@@ -29,7 +29,7 @@ static inline bool cache_is_full(const struct cache_age *age, size_t n, size_t s
 	return n >= 2 * age->n_left + some;
 }
 
-/* Begins to age a cache of n entries. It may also age in the middle of an epoch. */
+/* Begins to age a cache of n entries, which may also age in the middle of an epoch. */
 static inline void cache_begin_age(struct cache_age *age, uint32_t epoch, size_t n, size_t some)
 {
 	age->is_full = cache_is_full(age, n, some);
@@ -37,7 +37,7 @@ static inline void cache_begin_age(struct cache_age *age, uint32_t epoch, size_t
 	age->epoch = epoch;
 }
 
-/* Returns true if an entry is to go. used: the latest epoch in which it was used. */
+/* Returns true if an entry is to be released. used: the latest epoch in which it was used. */
 static inline bool cache_lets_go(const struct cache_age *age, uint32_t used)
 {
 	return age->is_full || age->epoch - used >= EPOCHS_UNUSED;

@@ -144,7 +144,7 @@ static uint32_t quantum_of(const struct elf64 *elf)
 	return elf->header.e_machine == EM_X86_64 ? 1 : 4;
 }
 
-/* The header: magic number, two zero bytes, instruction quantum, pointer size. */
+/* Tests a header: magic number, two zero bytes, instruction quantum, pointer size. */
 static bool is_header(const struct elf64 *elf, const uint8_t *header)
 {
 	return layout_of(header) && !header[4] && !header[5] && header[6] == quantum_of(elf) &&
@@ -209,7 +209,7 @@ static bool read_header(struct gopclntab *g)
 
 /* ---- the table ---- */
 
-/* 0, or -errno: -EINVAL if it is not a table, by read_header(). */
+/* Reads the table. 0 or -errno; -EINVAL: it is not a table. */
 static int read_table(struct gopclntab *g, const struct elfrelative *relative,
 		      const struct region *region)
 {
@@ -246,7 +246,7 @@ static bool next_piece(struct region *left, uint64_t bytes)
 	return left->bytes >= GO_HEADER_BYTES;
 }
 
-/* The first header counts: two would be two programs. */
+/* Searches a segment for a header; the first one counts. 0, -ENODATA or another error. */
 static int search_segment(struct gopclntab *g, const struct elfrelative *relative,
 			  struct region left)
 {
@@ -292,7 +292,7 @@ static bool find_section(const struct elf64 *elf, Elf64_Shdr *found)
 	       found->sh_type == SHT_PROGBITS;
 }
 
-/* Searching takes time: only files with Go's sections, or without any, are searched. */
+/* Returns true for a file with Go's sections, or without any: searching takes time. */
 static bool is_worth_searching(const struct elf64 *elf)
 {
 	Elf64_Shdr section;
@@ -357,7 +357,7 @@ static bool search_module(const struct gopclntab *g, const struct elfrelative *r
 	return found;
 }
 
-/* Since Go 1.26 it has a section of its own. */
+/* Finds struct moduledata, which has a section of its own since Go 1.26. */
 static bool find_module(const struct gopclntab *g, const struct elfrelative *relative,
 			uint8_t module[MODULE_BYTES])
 {
@@ -382,7 +382,7 @@ static bool find_module(const struct gopclntab *g, const struct elfrelative *rel
 	return found;
 }
 
-/* Since Go 1.26 the header doesn't say where the text is. */
+/* Finds the address of the text, which the header lacks since Go 1.26. */
 static int find_text(struct gopclntab *g, const struct elfrelative *relative)
 {
 	uint8_t module[MODULE_BYTES];

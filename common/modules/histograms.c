@@ -167,7 +167,7 @@ void histograms_print_time(const struct run *run)
 
 enum { BY, ID, NAME, TITLE, SERIES, COMM, PATH, CONTAINER, UNIT, HIST };
 
-/* Text and metrics have one name for a key, programs all that are known. */
+/* Columns of a row. Text and metrics have one name for a key, JSON and CSV all known names. */
 static const struct table_column columns[] = {
 	[BY] = { "by" },
 	[ID] = { "id", .kind = CELL_UINT },
@@ -247,7 +247,7 @@ static const char *name_of(const struct hist_grouping *grouping, uint64_t id, co
 	return grouping->names ? grouping->names[id] : NULL;
 }
 
-/* label: the key's name by BPF; empty if it has none. */
+/* Writes a key's histogram. label: the key's name from BPF; empty: none. */
 static void write_keyed(const struct run *run, const struct hist_rows *rows,
 			const struct keyed_hist *item, const char *label)
 {

@@ -17,11 +17,11 @@ struct hist_grouping {
 	const char *key;	  /* also the label of metrics */
 	const char *const *names; /* strings printed in place of the numbers; NULL: print numbers */
 	/*
-	 * The same by a function, which may write into buf. label: the name that BPF recorded with
-	 * the key. Returns NULL to print the number.
+	 * Returns the string printed in place of a number, maybe in buf; NULL: print the number.
+	 * label: the name that BPF recorded with the key.
 	 */
 	const char *(*name_of)(uint64_t id, const char *label, char buf[HIST_TEXT_MAX]);
-	/* returns true for values that are counted under another key, too; NULL: none */
+	/* Returns true for keys whose values are also counted under another key; NULL: none. */
 	bool (*is_repeated)(uint64_t id);
 	bool with_comm;	   /* the label has the comm after the number */
 	bool with_cgroup;  /* the number is a cgroup's id: print its path */

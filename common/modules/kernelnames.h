@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The loader's part of bpf/lib/ksyms.bpf.h: asks the kernel for the symbols of its addresses. */
+/* The loader's part of bpf/lib/ksyms.bpf.h: reads names of kernel addresses from the kernel. */
 #ifndef KERNELNAMES_H
 #define KERNELNAMES_H
 

@@ -13,15 +13,15 @@
 extern const struct module numbers_module;
 
 /*
- * Begins a report in the run's format and file. What only people read, such as the time of day, is
- * left to the caller.
+ * Begins a report in the run's format and file. The caller prints text that only people read, such
+ * as the time of day.
  */
 struct table_output *numbers_begin(struct run *run);
 
-/* Returns the run's metrics: a report adds the difference to the one before. */
+/* Returns the run's metrics. Each report adds the values since the report before. */
 struct metrics *numbers_metrics(const struct run *run);
 
-/* Ends a report: as metrics, writes all, with losses and the version of the program. */
+/* Ends a report. Metrics are written now, with losses and the version of the program. */
 void numbers_end(struct run *run);
 
 #endif

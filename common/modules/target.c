@@ -297,7 +297,7 @@ static int watch_one(uint32_t id, struct watched *watched)
 	return err;
 }
 
-/* An exited process stays in the map until its parent has reaped it. */
+/* Watches a process in the map. An exited one stays there until its parent has reaped it. */
 static void watch_followed(const void *tgid, const void *value, void *arg)
 {
 	uint32_t pid = *(const uint32_t *)tgid;

@@ -85,7 +85,7 @@ void hist_print(FILE *f, const struct hist *h, const struct hist_unit *unit);
  */
 void hist_print_json(struct json *json, const struct hist *h, const struct hist_unit *unit);
 
-/* Print titles and values of columns of CSV, each after a comma; buckets are not among them. */
+/* Print titles and values of CSV columns, without buckets, each after a comma. */
 void hist_print_csv_head(FILE *f);
 void hist_print_csv(FILE *f, const struct hist *h, const struct hist_unit *unit);
 

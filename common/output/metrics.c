@@ -142,7 +142,9 @@ static void print_label(FILE *f, const char *name, const char *value)
 	free(text);
 }
 
-/* Returns the labels as they are written, to be freed. other: with that value. */
+/*
+ * Returns the labels as they are written; freed with free(). other: value of all; NULL: their own.
+ */
 static char *labels_text(const struct metric_labels *labels, const char *other)
 {
 	char *text;
@@ -189,8 +191,9 @@ static struct series *add_series(struct family *family, const char *labels)
 }
 
 /*
- * A series is known by its text, and other values may have the same: `\x01` as four characters
- * stands for itself, and for that byte. Who reads them refuses all if two series are alike.
+ * Returns the series with these labels; creates it if needed. A series is identified by its written
+ * labels, since different values may be written alike: `\x01` for four characters, and for that
+ * byte. A server refuses a file in which two series are alike.
  */
 static struct series *use_series(struct metrics *metrics, const struct metric *metric,
 				 const struct metric_labels *labels)
@@ -244,8 +247,8 @@ uint64_t metrics_overflows(const struct metrics *metrics)
 /* ---- writing ---- */
 
 /*
- * Prints a sample. edge: of a bucket; NULL: none. 15 digits: edges such as 0.001536 come out as
- * they are meant, and counts up to 10^15 exactly.
+ * Prints a sample. edge: of a bucket; NULL: none. With 15 digits, edges such as 0.001536 and counts
+ * up to 10^15 are exact.
  */
 static void print_sample(FILE *f, const struct family *family, const struct series *series,
 			 const char *suffix, const char *edge, double value)

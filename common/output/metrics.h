@@ -3,8 +3,8 @@
  * Counters of a run since its start, by labels, for a scraper: totals and histograms that only
  * grow, in base units, in Prometheus' text format 0.0.4 (prometheus.io, "Exposition formats"). A
  * metric has at most METRICS_MAX_SERIES series; values of further ones go to the series whose
- * labels are all "other". A full metric releases series that have not grown for five minutes, which
- * a server has forgotten by then. Label values with equal printed texts are equal.
+ * labels are all "other". A full metric releases series that have not grown for five minutes, when
+ * a server considers them stale. Label values that are printed alike are one value.
  */
 #ifndef METRICS_H
 #define METRICS_H
@@ -31,10 +31,10 @@ struct metric {
 	enum metric_kind kind;
 	/* divisor that converts added values to base units, such as NS_PER_S; 0: none */
 	uint64_t divisor;
-	bool has_few; /* one series per reason, not per target: not limited */
+	bool has_few; /* few possible label values: METRICS_MAX_SERIES does not apply */
 };
 
-/* Values are copied, names must stay valid. A metric has the same names in the same order. */
+/* Labels. Values are copied, names must stay valid. A metric always has the same names in order. */
 struct metric_labels {
 	const char *names[METRICS_MAX_LABELS], *values[METRICS_MAX_LABELS];
 	size_t n;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tables as metrics: columns with a label name a series, those with a metric add to it. */
+/* Tables as metrics: columns with a label select a series, columns with a metric add to it. */
 #include <inttypes.h>
 
 #include "output/table.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Stacks as pprof reads them: a gzip'd message of profile.proto (github.com/google/pprof, proto/).
- * There, everything is written once and referred to by a number: strings, functions, mappings and
- * locations are compared by the bytes of their messages, and equal ones share a number.
+ * Each string, function, mapping and location is written once and has a number. Those whose
+ * messages have the same bytes share a number.
  *
- * An address is that in the file, as ELF counts it, not that in some process: a mapping that begins
- * at 0 and covers all memory declares that.
+ * Addresses are ELF virtual addresses of a file, not of a process. So each mapping begins at 0 and
+ * covers all memory.
  */
 #include <inttypes.h>
 #include <limits.h>

@@ -16,7 +16,7 @@
 #include "output/metrics.h"
 
 enum cell_kind {
-	CELL_TEXT,   /* text, from the traced side or ours; empty for programs if NULL, else "?" */
+	CELL_TEXT,   /* text, escaped; NULL: "?" in text, empty in the rest */
 	CELL_COMM,   /* text: the name of a thread */
 	CELL_UINT,   /* n */
 	CELL_TIME,   /* n, nanoseconds; in text as fractions of milli- or microseconds */
@@ -38,15 +38,16 @@ struct cell {
 };
 
 struct table_column {
-	const char *name; /* key in JSON, title in CSV; NULL: text only; of CELL_HIST: in the row */
-	const char *title; /* in text; NULL: not there */
+	/* key in JSON, title in CSV; NULL: text only; CELL_HIST: its members are in the row */
+	const char *name;
+	const char *title; /* in text; NULL: absent */
 	enum cell_kind kind;
 	int width;		     /* in text; negative: aligned left */
 	const char *label;	     /* in metrics; NULL: none */
 	const struct metric *metric; /* to which values are added; NULL: none */
-	const char *severity;	     /* value of a first label of that name; NULL: there is none */
+	const char *severity;	     /* value of a first label "severity"; NULL: no such label */
 
-	/* of CELL_NESTED: print lines below the row, or CSV's field, unquoted; JSON's member */
+	/* for CELL_NESTED: print lines below a text row, or CSV's field unquoted; JSON's member */
 	void (*print)(FILE *f, const void *data);
 	void (*print_json)(struct json *json, const void *data);
 };
@@ -57,7 +58,7 @@ struct table {
 	const char *type; /* in JSON and CSV */
 	const struct table_column *columns;
 	size_t n;
-	uint32_t shown;		      /* bits by TABLE_COLUMN() */
+	uint32_t shown;		      /* columns that are printed, bits by TABLE_COLUMN() */
 	uint32_t elsewhere;	      /* columns of other tables in the same CSV file, empty here */
 	bool in_ms;		      /* CELL_TIME in text; else in microseconds */
 	unsigned int max_width;	      /* of lines of text, in whole columns; 0: no limit */
@@ -70,15 +71,15 @@ struct table_format;
 struct table_output {
 	FILE *f;
 	const struct table_format *format;
-	struct metrics *metrics; /* of the format that has totals */
-	bool has_head;		 /* of the format that has one per file */
-	/* the report's window, for the format that has it in each row; 0, 0: single events */
+	struct metrics *metrics; /* for formats with totals */
+	bool has_head;		 /* for formats with one head per file: it is written */
+	/* the report's window, for formats that have it in each row; 0, 0: single events */
 	uint64_t start_unix_ns, duration_ns;
 };
 
 struct table_format {
-	const char *name, *extension; /* as in --format, of --output files */
-	bool has_totals;	      /* since the start of the run; else since the last report */
+	const char *name, *extension; /* name for --format, extension of --output */
+	bool has_totals; /* values count from the start of the run, else from the last report */
 	void (*head)(struct table_output *to, const struct table *table);
 	void (*row)(struct table_output *to, const struct table *table, const struct cell *cells);
 };

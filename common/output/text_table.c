@@ -55,14 +55,14 @@ static bool has_title(const struct table *table, size_t i)
 
 /* ---- lines ---- */
 
-/* Blanks after a column are printed only if another one follows. */
+/* A line of columns. Blanks after a column are pending until another one follows. */
 struct line {
 	FILE *f;
-	unsigned int width; /* so far, with these blanks */
+	unsigned int width; /* printed and pending */
 	int n_blanks;
 };
 
-/* Returns true if the column is printed: the first ones that fit. */
+/* Returns true if the column has a title and fits, as all columns before it. */
 static bool take_column(struct line *line, const struct table *table, size_t i)
 {
 	unsigned int width = (unsigned int)abs(table->columns[i].width) + 1;

@@ -24,7 +24,7 @@
 #define VDSO_MAX_BYTES	 (64u << 10)
 #define COPIES_BYTES	 (64u << 20)
 #define TRY_AGAIN_NS	 (10 * NS_PER_S)
-#define EPOCHS_EXPENSIVE 40 /* for which a file is retained that is expensive */
+#define EPOCHS_EXPENSIVE 40 /* retention of a file that is expensive to read again */
 #define MANY		 256
 
 struct files {

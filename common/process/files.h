@@ -61,7 +61,7 @@ struct file {
 	struct elfsegs segs;
 	bool is_elsewhere; /* stat(2) reports another device or inode than the mapping */
 	unsigned int n_users;
-	uint32_t used; /* the latest epoch in which it was requested, or had users */
+	uint32_t used; /* latest epoch in which it was requested, or had users */
 	struct file_part parts[FILE_USERS];
 };
 
@@ -77,8 +77,8 @@ struct file *files_get(struct files *files, pid_t pid, const struct mapping *m,
 		       const struct timespec *read_time);
 
 /*
- * Closes and releases files without users and without symbols by age (epoch.h), expensive ones
- * after 40 epochs, but never the vdso.
+ * Closes and releases files that have neither users nor symbols, by age (epoch.h): expensive ones
+ * after 40 epochs, the vdso never.
  */
 void files_age(struct files *files, uint32_t epoch);
 

@@ -61,7 +61,7 @@ struct maps {
 
 void map_store_free(struct map_store *store);
 
-/* Returns the name for a mapping, which the caller uses until it releases it. */
+/* Returns the name of a mapping; the caller is a user of it and releases it. */
 struct mapped_name *mapped_name_get(struct map_store *store, const struct mapping *m);
 struct mapped_name *mapped_name_use(struct mapped_name *name);
 void mapped_name_release(struct map_store *store, struct mapped_name *name);
@@ -96,8 +96,8 @@ struct mapped *maps_find(struct maps *maps, uint64_t addr);
 
 /*
  * Returns the file of a mapping of process pid, as an event reported it. NULL: memory without a
- * file. The event keeps a file that is not found again without the process. relative: as in struct
- * mapping.
+ * file. The event retains a file that can only be found while the process is alive. relative: as in
+ * struct mapping.
  */
 struct file *mapping_event_file(struct map_store *store, struct mapping_event *event, pid_t pid,
 				pid_t relative);

@@ -30,7 +30,7 @@ struct process_event {
 	pid_t pid, tid, parent;
 	uint64_t time_ns;	/* CLOCK_MONOTONIC */
 	struct mapping mapping; /* its path is valid until note() or handle() returns */
-	bool is_last; /* for note() to set and handle() to see: the process's last thread */
+	bool is_last;		/* set by note(), read by handle(): the exit of the last thread */
 };
 
 /*

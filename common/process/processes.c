@@ -194,8 +194,8 @@ static struct era *eras_find_before(struct era *latest, uint64_t time_ns)
 }
 
 /*
- * Appends a mapping of a process. A late one gets the time of the one before it. Text that was
- * moved is its file's, see maps_restore_text().
+ * Appends a mapping of a process. If its event is late, it gets the time of the mapping before it.
+ * Code that was moved to huge pages gets its file back, see maps_restore_text().
  */
 static void era_append(struct map_store *store, struct era *era, const struct mapping *m,
 		       uint64_t time_ns, pid_t pid, pid_t relative)
@@ -382,8 +382,8 @@ static void forget(struct processes *table, struct process *p)
 }
 
 /*
- * A process that lives stays, without its history: otherwise its main thread's exit would pass for
- * its own. It may have started or ended threads that were not counted.
+ * Drops a process that has exited. A live one only loses its history and its count of threads,
+ * which may have missed some: without an entry, its main thread's exit would look like its own.
  */
 static void clear_link(struct hashlink *link, void *arg)
 {

@@ -66,7 +66,7 @@ struct process {
 	struct meanings *meanings; /* the unwinder's: freed with free() */
 	int perf_map_fd;	   /* the unwinder's: perf map; 0, or closed with the process */
 	bool has_change;	   /* the unwinder's: BPF may count its changes */
-	bool is_listed;		   /* the unwinder's: changed since the last batch of events */
+	bool is_listed;		   /* the unwinder's: listed as changed in this batch of events */
 };
 
 struct processes_options {
@@ -105,7 +105,7 @@ bool processes_check_end(struct processes *table, pid_t pid, uint64_t time_ns);
 /* Returns true if its main thread has ended and the number of remaining threads is unknown. */
 bool processes_is_leaderless(const struct processes *table, pid_t pid);
 
-/* Drops what it knows of processes but what is published, since events were lost. */
+/* Called after lost events: drops exited processes, and the history of live ones. */
 void processes_clear(struct processes *table);
 
 /*

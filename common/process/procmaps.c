@@ -106,7 +106,7 @@ static char *copy_path(const char *s)
 	return path;
 }
 
-/* Fills in everything but the path, to whose beginning it returns a pointer; NULL: no such line. */
+/* Fills in all but the path, and returns the start of the path; NULL: malformed line. */
 static const char *parse_line(const char *s, bool *executable, struct mapping *m)
 {
 	uint64_t dev_major, dev_minor;

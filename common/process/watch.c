@@ -112,7 +112,7 @@ static void report_exit(const struct watch *watch, pid_t pid)
 		s->exited(pid, s->arg);
 }
 
-/* Returns true if its exit has not been reported yet: the table may have dropped it since then. */
+/* Returns true if the process is in the table and its exit was not reported. */
 static bool is_living(const struct watch *watch, pid_t pid)
 {
 	const struct process *p = processes_find(watch->processes, pid);
@@ -146,8 +146,8 @@ static void report_loss(struct watch *watch)
 }
 
 /*
- * Returns true if other threads run on after a main thread's exit: nothing was known of the process
- * when that was noted, and it has been read from /proc since.
+ * Returns true if a process outlives its main thread, which exited when the process was not in the
+ * table yet; it has been read from /proc since.
  */
 static bool goes_on(const struct watch *watch, pid_t pid)
 {

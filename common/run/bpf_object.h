@@ -19,7 +19,7 @@ struct btf;
 /* Tests if this process can load programs at all. These functions return 0 or -errno, printed. */
 int object_check_kernel(struct run *run);
 
-/* Returns the kernel's types, or --btf's file of them, valid until load. NULL, printed. */
+/* Returns the kernel's types, from --btf's file if given; valid until load. NULL, printed. */
 const struct btf *object_types(struct run *run);
 
 /* run->skeleton and run->object. */

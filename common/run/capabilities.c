@@ -87,7 +87,7 @@ void capabilities_explain(void)
 
 	capabilities_missing(missing, sizeof(missing), read_held(), true);
 	if (*missing)
-		msg_hint("grant %s, or run it as root (tracelets(8), PRIVILEGES)", missing);
+		msg_hint("grant %s, or run as root (tracelets(8), PRIVILEGES)", missing);
 	else
 		msg_hint("check lockdown, seccomp, security modules, user namespaces, and before "
 			 "Linux 5.11 ulimit -l or LimitMEMLOCK= (the capabilities are sufficient)");

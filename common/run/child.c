@@ -161,8 +161,9 @@ static bool seize(const struct child *child)
 	else if (ptrace(PTRACE_SEIZE, child->pid, 0, PTRACE_O_TRACEEXEC))
 		reason = strerror(errno);
 	if (reason)
-		msg_warn("command: its start is not traced, it can't be stopped at exec: %s",
-			 reason);
+		msg_warn(
+			"command: its start is not traced, because it can't be stopped at exec: %s",
+			reason);
 	return !reason;
 }
 

@@ -10,7 +10,7 @@ struct child {
 	const char *name; /* as it was requested */
 	pid_t pid;	  /* 0: no command */
 	int pid_fd;	  /* readable when it has ended */
-	int release_fd;	  /* writing a byte releases it; closing it without ends the child */
+	int release_fd;	  /* a byte written releases the child; closing it before ends the child */
 	int failure_fd;	  /* returns errno if the command can't be executed */
 	bool is_reaped;	  /* set if it has ended, with this status */
 	int status;

@@ -182,7 +182,7 @@ static void note_format(struct run *run)
 	run->is_metrics = format->has_totals;
 }
 
-/* Everything but stacks is a table. The module of stacks checks its own formats. */
+/* Checks --format for tables. The module of stacks checks stacks' formats. */
 static int check_format(const struct run *run)
 {
 	const struct writer *promised = NULL;

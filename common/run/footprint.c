@@ -51,7 +51,7 @@ static uint64_t all_maps_bytes(void)
 	return bytes;
 }
 
-/* Returns what isn't mapped from files, nor of BPF maps. */
+/* Returns the anonymous memory, which excludes files and BPF maps. */
 static uint64_t own_bytes(void)
 {
 	char *text = readfile("/proc/self/smaps_rollup", FILE_MAX_BYTES, NULL);

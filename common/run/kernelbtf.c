@@ -21,7 +21,7 @@
 /* A name that the object uses, without "___flavor". */
 struct name {
 	char *text;
-	uint32_t target_id; /* of the type to attach to, in the whole; 0: not found */
+	uint32_t target_id; /* id of the type to attach to, in the kernel; 0: not found */
 };
 
 struct kernelbtf {
@@ -87,13 +87,13 @@ struct cut {
 	uint32_t *offsets; /* of types, by id */
 	size_t n_types;
 	uint32_t *new_ids; /* by id; 0: not requested */
-	uint32_t *todo;	   /* requested, but maybe not what they hold */
+	uint32_t *todo;	   /* requested types whose members may not be requested yet */
 	size_t n_todo;
 	FILE *out_types, *out_strings;
 	size_t n_out_strings; /* bytes */
 };
 
-/* Record of each kind: what follows a type, and which of its words are ids of types. */
+/* Layout of each kind: data that follows a type, and ids of types in it. */
 static const struct kind {
 	bool is_known, has_type, elements_have_types;
 	uint8_t fixed_bytes, bytes_each; /* elements begin with a name */
@@ -161,7 +161,7 @@ static void want(struct cut *cut, uint32_t id)
 	cut->todo[cut->n_todo++] = id;
 }
 
-/* Programs attach to typedefs and functions, whose names begin with "b": "btf_trace_", "bpf_". */
+/* Requests a type that is named. Names of attach targets begin with "btf_trace_" or "bpf_". */
 static void match(struct cut *cut, const struct kernelbtf *kernelbtf, uint32_t id)
 {
 	const struct btf_type *t = type_at(cut, id);
@@ -180,7 +180,7 @@ static void match(struct cut *cut, const struct kernelbtf *kernelbtf, uint32_t i
 		want(cut, id);
 }
 
-/* Walks all types, some 150,000, once. -EINVAL for an unknown kind. */
+/* Matches all types, some 150,000, in one pass. -EINVAL for an unknown kind. */
 static int match_types(struct cut *cut, const struct kernelbtf *kernelbtf)
 {
 	size_t at = 0;
@@ -198,7 +198,7 @@ static int match_types(struct cut *cut, const struct kernelbtf *kernelbtf)
 	return 0;
 }
 
-/* Requests what the arguments of a tracepoint point to: they are compared with a program's. */
+/* Requests the types that a tracepoint's arguments point to: the verifier compares them. */
 static void want_arguments(struct cut *cut, const struct btf_type *t)
 {
 	const struct btf_type *ptr = type_at(cut, t->type), *proto = type_at(cut, ptr->type);
@@ -333,9 +333,9 @@ int kernelbtf_cut(struct kernelbtf *kernelbtf, const void *whole, size_t size)
 	return err;
 }
 
-/* ---- what libbpf gets ---- */
+/* ---- the result, for libbpf ---- */
 
-/* Gets the name of the type to attach to; returns false if the program attaches otherwise. */
+/* Writes the name of the type that the program attaches to; false: it attaches to none. */
 static bool target_name(const struct bpf_program *prog, char *name, size_t size)
 {
 	const char *section = bpf_program__section_name(prog), *end = strchr(section, '/');
@@ -347,7 +347,7 @@ static bool target_name(const struct bpf_program *prog, char *name, size_t size)
 	return true;
 }
 
-/* Sets the type to attach to when libbpf loads a program: it can't find it in a cut. */
+/* Sets the type to attach to when libbpf loads a program: libbpf can't find it in a cut. */
 static int prepare_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts, long cookie)
 {
 	const struct kernelbtf *kernelbtf = (const struct kernelbtf *)cookie;
@@ -399,7 +399,7 @@ static void want_targets(struct kernelbtf *kernelbtf, const struct bpf_object *o
 			add_name(kernelbtf, name);
 }
 
-/* Maps the kernel's types if possible (6.16, commit a539e2a6d51d), which is faster than to read. */
+/* Cuts the kernel's types, mapped if possible (since 6.16, commit a539e2a6d51d), else read. */
 static int cut_own(struct kernelbtf *kernelbtf)
 {
 	int fd = open("/sys/kernel/btf/vmlinux", O_RDONLY | O_CLOEXEC), err = -EIO;

@@ -26,13 +26,13 @@ struct kernelbtf;
  */
 struct kernelbtf *kernelbtf_new(struct bpf_object_open_opts *opts);
 
-/* Requests the kernel's types with names of these ("___flavor" aside). */
+/* Requests the kernel's types that have the names of local types (without "___flavor"). */
 void kernelbtf_want_types(struct kernelbtf *kernelbtf, const struct btf *local);
 
 /*
- * Gives libbpf the requested types of `whole` (size bytes of BTF), with what they hold by value.
- * Pointers lead to void, unless what they point to is there, too. Types of tracepoints
- * ("btf_trace_") come with what their arguments point to. -EINVAL if `whole` is not understood.
+ * Gives libbpf the requested types of `whole` (size bytes of BTF), with all types that they contain
+ * by value. Pointers to types that are not requested become pointers to void; types of tracepoints
+ * ("btf_trace_") request those that their arguments point to. -EINVAL: invalid BTF.
  */
 int kernelbtf_cut(struct kernelbtf *kernelbtf, const void *whole, size_t size);
 

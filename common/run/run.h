@@ -59,9 +59,9 @@ struct run {
 	uint64_t duration_ns;	 /* 0: no limit */
 	uint32_t count;		 /* of reports; 0: no limit */
 	bool quiet, verbose, want_help, want_version;
-	/* of numbers, by --format or the output's extension */
+	/* format of numbers, by --format or the output's extension */
 	const struct table_format *table_format;
-	bool is_metrics; /* its totals are since the start: --format prometheus */
+	bool is_metrics; /* --format prometheus: values count from the start */
 	char **command;	 /* words after "--"; NULL: nothing */
 
 	void *module_states[RUN_MAX_MODULES]; /* see run_state() */
@@ -204,8 +204,8 @@ bool run_makes_series(const struct run *run);
 bool run_given(const struct run *run, const char *name);
 
 /*
- * Prints an error if one of these options was given: it "has no effect with --slower", or in
- * another context. The other functions are for numbers in formats but text, and for metrics.
+ * Prints an error if one of these options was given: it "has no effect" in the context `where`
+ * ("with --slower"), in all formats of numbers but text, or in metrics. 0, or -EINVAL, printed.
  */
 int run_refuse(const struct run *run, const char *const options[], const char *where);
 int run_refuse_but_in_text(const struct run *run, const char *const options[]);

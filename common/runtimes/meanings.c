@@ -11,8 +11,8 @@
 #include "runtimes/runtimes.h"
 
 /*
- * After N further words BPF has most likely evicted one: after eight times its cache's size,
- * one in 3,000 remains.
+ * Number of further words after which BPF has most likely evicted a word: eight times the size of
+ * its cache, after which one word in 3,000 remains.
  */
 #define ADDED_KEPT   (1u << 17)
 #define ADDED_A_LOOK (1u << 15)
@@ -22,7 +22,7 @@ struct code {
 	uint64_t word;
 	pid_t pid;
 	uint32_t used_at;		   /* number of additions at its last use */
-	struct runtime_function *function; /* which it uses */
+	struct runtime_function *function; /* function that the word stands for */
 	struct code *next;		   /* of the same process */
 };
 

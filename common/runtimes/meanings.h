@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Functions of managed runtimes: what the words of each process stand for, and one entry for
- * functions that are the same, which processes have in common. It lives as long as a word stands
- * for it, or a user holds it.
+ * Functions of managed runtimes, by the words that stand for them in each process. Equal functions
+ * have one entry for all processes, which lives as long as a word refers to it or a user holds it.
  */
 #ifndef MEANINGS_H
 #define MEANINGS_H
@@ -14,7 +13,7 @@
 
 #include "runtimes/runtime.h"
 
-/* Functions are freed with it, even if they are still held. */
+/* Frees functions, too, even if they are held. */
 struct meanings *meanings_new(void);
 void meanings_free(struct meanings *meanings);
 

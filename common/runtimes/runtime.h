@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a managed runtime is to the rest of the program: a row in runtimes.c, and, if its frames are
- * walked, a struct runtime_code in a folder of its own. Everything that it reads is the traced
- * program's memory: hostile until checked, and bounded.
+ * Interface of a managed runtime: a row in runtimes.c, and, if its frames are walked, a struct
+ * runtime_code in a folder of its own. Its code reads files and memory of traced programs, which
+ * are hostile: every read is checked and bounded.
  */
 #ifndef RUNTIME_H
 #define RUNTIME_H
@@ -36,7 +36,7 @@ struct runtime_instance {
 
 struct meanings;
 
-/* A function, which processes have in common. */
+/* A function, shared by processes. */
 struct runtime_function {
 	struct hashlink link;
 	struct meanings *meanings;
@@ -44,10 +44,10 @@ struct runtime_function {
 	const struct runtime_code *code;
 	char *name;	     /* qualified name, or its beginning if long: "Thread.run" */
 	char *file;	     /* path, or its end if long; NULL: unknown */
-	uint32_t first_line; /* from here on, as line() needs it */
+	uint32_t first_line; /* this member and the next ones: data for line() */
 	uint32_t lines_kind;
 	size_t n_lines;
-	uint8_t lines[]; /* none: not requested */
+	uint8_t lines[]; /* empty if not requested */
 };
 
 /* Callback that receives the meaning of a function's word. */
@@ -58,7 +58,7 @@ struct runtime_definer {
 
 /* A thread that isn't running. */
 struct runtime_thread {
-	pid_t tid; /* whose memory it is */
+	pid_t tid; /* thread whose memory is read */
 	uint32_t tgid;
 	uint64_t base; /* the thread pointer */
 	struct runtime_process process;
@@ -71,35 +71,34 @@ struct runtime_thread {
 
 struct runtime_code {
 	/*
-	 * Recognises a file by what it exports, never by its name; costs a few small reads if it
-	 * isn't one. NULL: it isn't. Freed with free().
+	 * Recognises a file of the runtime by its exported symbols, never by its name. NULL: it is
+	 * not one, which a few small reads show. Freed with free().
 	 */
 	struct runtime_file *(*recognise)(const struct elf64 *elf);
 
 	/*
-	 * Fills in the layout that BPF needs of a process. -EAGAIN: the process is not far enough;
-	 * its next change of mappings will be looked at. Details that are missing are searched for
-	 * by look_again().
+	 * Fills in the layout of a process for BPF. -EAGAIN: the process is still starting; it is
+	 * described again when its mappings change. look_again() searches for missing details.
 	 */
 	int (*describe)(const struct runtime_instance *instance, struct runtime_process *process);
 
 	/*
-	 * A stack came without functions: looks for missing or wrong details. Returns true if the
-	 * layout has changed. is_settled: another search is not worth its cost for some time.
+	 * Searches for missing or wrong details, after a stack without functions. Returns true if
+	 * the layout has changed. *is_settled: another search is not worth its cost for some time.
 	 */
 	bool (*look_again)(const struct runtime_instance *instance, struct runtime_process *process,
 			   bool *is_settled);
 
-	/* Reads a definition of size bytes; NULL: it is broken. Its function has no users. */
+	/* Reads a definition of size bytes into a function without users; NULL: malformed. */
 	struct runtime_function *(*read)(const struct runtime_def *def, size_t size);
 
 	/* Returns the line at a position in a function; 0: unknown. */
 	uint32_t (*line)(const struct runtime_function *function, uint32_t position);
 
 	/*
-	 * Walks from outside as BPF does: appends to the n_native words of a stack those of its
-	 * functions, up to max words in total, and defines each before. Returns the new number of
-	 * words. is_cut: outer frames did not fit.
+	 * Walks another process's frames as BPF does: defines the functions, and appends their
+	 * words to the n_native words of the stack, up to max words in total. Returns the new
+	 * number of words. *is_cut: outer frames did not fit.
 	 */
 	size_t (*walk)(const struct runtime_thread *thread, uint64_t *words, size_t max,
 		       bool *is_cut);

@@ -22,7 +22,7 @@ struct place {
 	bool is_kernel;
 	bool is_return;
 	bool is_made;			   /* code made by a known runtime */
-	uint32_t line;			   /* of a runtime's frame, if requested; 0: none */
+	uint32_t line;			   /* line of a runtime's frame, if requested; 0: none */
 	struct runtime_function *function; /* NULL: a native frame */
 };
 

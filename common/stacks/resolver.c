@@ -26,7 +26,7 @@
 
 /* ---- stack flaw ---- */
 
-/* The walk stopped because of the code that it had reached. */
+/* Returns true if the walk stopped because of the code that it had reached. */
 static bool is_cut(uint32_t reason)
 {
 	return reason == UNWIND_NO_RULE || reason == UNWIND_NO_MAPPING ||
@@ -111,7 +111,10 @@ static uint32_t frame_of(const struct rest *r, uint32_t segment)
 	return runtime_segment_frame(r->def->words[r->begins[segment]]);
 }
 
-/* A thread's states (one per interpreter) come one after another, each with segments in order. */
+/*
+ * Inserts a segment in order of native frames. Segments come in order per interpreter state, but a
+ * thread may have several states, one after another.
+ */
 static void add_segment(struct rest *r, uint32_t word)
 {
 	uint32_t i = r->n_begins++, frame = runtime_segment_frame(r->def->words[word]);
@@ -121,7 +124,7 @@ static void add_segment(struct rest *r, uint32_t word)
 	r->begins[i] = word;
 }
 
-/* The next segment's native frame; UINT32_MAX: there is none. */
+/* Returns the next segment's native frame; UINT32_MAX: no segment. */
 static uint32_t next_frame(const struct rest *r)
 {
 	return r->next < r->n_begins ? frame_of(r, r->next) : UINT32_MAX;
@@ -195,7 +198,7 @@ struct trace {
 	struct stack_flaw flaw;	     /* of a user stack */
 	char *file;		     /* owned name of the flaw's file; NULL: none */
 	unsigned int n_users;	     /* number of definitions that refer to it */
-	uint32_t used;		     /* the latest epoch in which it was */
+	uint32_t used;		     /* latest epoch in which it was used */
 	bool is_trimmed;
 	uint32_t n_trimmed; /* number of the tracer's own locations at the leaf */
 	uint32_t n;
@@ -203,8 +206,8 @@ struct trace {
 };
 
 /*
- * A stack definition: of one process, it refers to an interned stack. Definitions of a process are
- * in a list, to be released when it has exited.
+ * A stack definition of a process; it refers to an interned stack. A process's definitions are in a
+ * list, to be released when the process has exited.
  */
 struct definition {
 	struct hashlink link; /* by id */
@@ -212,7 +215,7 @@ struct definition {
 	struct trace *trace;
 	struct definition *next; /* of the same process */
 	uint32_t used_age;
-	bool is_leaving; /* BPF sends it again */
+	bool is_leaving; /* passed to `forgotten`: BPF sends it again before it is released */
 };
 
 struct owner {
@@ -297,7 +300,7 @@ static struct trace *find_id(const struct resolver *resolver, uint64_t id)
 	return link ? container_of(link, struct trace, link) : NULL; /* ids are unique */
 }
 
-/* NULL: no interned stack with that id. */
+/* Returns the interned stack; NULL: none with that id. */
 static struct trace *traces_find(const struct resolver *resolver, uint64_t id)
 {
 	struct trace *trace = find_id(resolver, id);
@@ -410,7 +413,7 @@ static uint32_t find_user(struct resolver *resolver, const struct stack_def *def
 	return has_functions ? merge_functions(resolver->meanings, def, native, places) : n;
 }
 
-/* A return address is in the call before it. */
+/* Locates kernel addresses. All but the leaf are return addresses. */
 static uint32_t find_kernel(const struct stack_def *def, struct place *places)
 {
 	for (uint32_t i = 0; i < def->n_words; i++)
@@ -460,7 +463,7 @@ static struct trace *traces_add_waker(struct resolver *resolver, const uint64_t 
 	return intern_trace(resolver, &draft);
 }
 
-/* Releases interned stacks by age, unless a definition has them. */
+/* Releases an interned stack by age, unless a definition refers to it. */
 static void release(struct hashlink *link, void *arg)
 {
 	struct trace *trace = container_of(link, struct trace, link);
@@ -478,7 +481,7 @@ static void look_up_leaving(void *arg)
 	places_look_up_leaving(((struct resolver *)arg)->places);
 }
 
-/* Interned stacks keep the names that they have, and get those of files to be closed. */
+/* Ages caches. Before a file is closed, its locations in interned stacks are looked up. */
 void resolver_tick(struct resolver *resolver, uint64_t now_ns)
 {
 	if (now_ns - resolver->epoch_ns >= EPOCH_NS) {
@@ -488,7 +491,7 @@ void resolver_tick(struct resolver *resolver, uint64_t now_ns)
 	usyms_age(resolver->usyms, resolver->epoch, look_up_leaving, resolver);
 }
 
-/* Ages interned stacks: in between, counts may refer to them. */
+/* Ages interned stacks; between reports, counts may refer to them. */
 void resolver_end_report(struct resolver *resolver, uint64_t now_ns)
 {
 	cache_begin_age(&resolver->traces_age, resolver->epoch, resolver->traces.count,
@@ -503,8 +506,8 @@ void resolver_end_report(struct resolver *resolver, uint64_t now_ns)
 /* ---- frames ---- */
 
 /*
- * The one place where the tracer's own frames, which lie on top of a kernel stack, are trimmed: its
- * programs with all they call, and below them what the kernel runs them with.
+ * Returns the number of the tracer's own frames at the leaf of a kernel stack: its programs with
+ * all their callees, and the kernel functions that run the programs. No other code trims them.
  */
 static uint32_t count_tracer_frames(const struct trace *trace)
 {
@@ -581,14 +584,15 @@ struct dso_stats resolver_stats(const struct resolver *resolver)
 /* ---- processes ---- */
 
 /*
- * Number of drains after a process's exit until nothing of it can be counted any more: the last
- * waits of its threads may be counted late, by the threads that they have woken up.
+ * Number of drains after a process's exit for which its definitions are retained: the last waits of
+ * its threads may be counted late, by the threads that they have woken up.
  */
 #define TURNS_KEPT 2
 
 /*
- * For live processes: number of drains without a count, then as many without being sent again; or
- * of windows, of which the last may begin while BPF still has an id that is to be sent again.
+ * For live processes: number of drains without a count after which a definition is to be sent
+ * again, and then of drains until it is released. With windows, the last one may begin while BPF
+ * still has the id.
  */
 #define TURNS_UNUSED   4
 #define WINDOWS_UNUSED 2
@@ -613,8 +617,8 @@ static struct owner *get_owner(struct resolver *resolver, pid_t pid)
 }
 
 /*
- * Its pid may be reused, by another owner. Even if all its stacks have been released, its
- * functions' words remain.
+ * Lists the owner for release; its pid may be reused by another owner. An owner without definitions
+ * may still have words of functions.
  */
 void resolver_process_ended(struct resolver *resolver, pid_t pid)
 {
@@ -699,7 +703,7 @@ static struct trace *find_trace(const struct resolver *resolver, uint64_t id)
 	return definition ? traces_find(resolver, definition->trace->id) : NULL;
 }
 
-/* A waker's own stacks are folded with it. A record may claim a waker as a stack: don't recurse. */
+/* Folds a waker's stacks, too. Records may claim that one of these is a waker: no recursion. */
 uint64_t resolver_fold(struct resolver *resolver, uint64_t id)
 {
 	struct trace *trace = find_trace(resolver, id), *stack;
@@ -745,8 +749,8 @@ struct forgetting {
 };
 
 /*
- * First makes BPF send the definition again if its stack recurs; only after some drains without
- * that can nothing be counted under its id any more.
+ * Releases definitions of a process in two steps: an unused one is to be sent again if its stack
+ * recurs. If it is not sent again for some drains, BPF can no longer count under its id.
  */
 static void forget_unused(struct hashlink *link, void *arg)
 {

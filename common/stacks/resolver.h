@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The resolver: from definitions of stacks (bpf/abi/stack.h), as the ring buffer carries them, to
- * frames with names. It retains a definition by id as long as something of its process can still be
- * counted. It locates user addresses at once, while the process is alive, and looks up symbols on
- * demand. Counts refer to stacks by the id of their interned stack (the same locations in files),
- * which processes that run the same code share. All caches below it are released by one clock
- * (epoch.h), which resolver_tick() drives.
+ * The resolver: turns definitions of stacks (bpf/abi/stack.h), as the ring buffer carries them,
+ * into frames with names. It retains a definition, by id, as long as BPF may count under that id.
+ * It locates user addresses at once, while the process is alive, and looks up symbols on demand.
+ * Counts refer to interned stacks (locations in files), which processes that run the same code
+ * share. All caches below it age by one clock (epoch.h), which resolver_tick() drives.
  */
 #ifndef RESOLVER_H
 #define RESOLVER_H
@@ -24,25 +23,24 @@
 #include "symbols/dso.h"
 
 /*
- * Parts that a user stack lacks because of code that was made at run time, or that has no unwind
- * information: callers, or names.
+ * Flaw of a user stack: callers or names are missing, because of generated code, or code without
+ * unwind information.
  */
-
 struct stack_flaw {
 	enum {
 		FLAW_NONE,
 		FLAW_CUT,     /* its outermost frames are missing */
 		FLAW_UNNAMED, /* it is complete, but has code without names */
 	} kind;
-	const struct runtime *runtime; /* runtime that made code in it; NULL: none, or unknown */
-	bool has_names;		       /* all its JIT code has a perf map or a jitdump */
+	const struct runtime *runtime; /* runtime of the generated code; NULL: none, or unknown */
+	bool has_names;		       /* all its JIT code has a perf map */
 	const char *file;	       /* file without unwind information; NULL: JIT code */
 	int err;		       /* negative errno: the file could not be opened */
 };
 
-/* Frames of runtimes (bpf/abi/runtime.h) among the locations of a stack. */
-
-/* Returns how many of a stack's words are native; these come first. */
+/*
+ * Returns the number of native words of a stack, which precede those of runtimes (abi/runtime.h).
+ */
 uint32_t stack_count_native(const struct stack_def *def);
 
 struct kernelnames;
@@ -55,36 +53,36 @@ struct resolver_options {
 	struct kernelnames *kernelnames;
 
 	/*
-	 * addresses of the tracer's own BPF programs (taken over, freed with free()), so that those
-	 * of others stay in the stacks; n 0: all programs count as its own
+	 * addresses of the tracer's own BPF programs, which are removed from stacks (taken over,
+	 * freed with free()); n 0: all BPF programs are removed
 	 */
 	uint64_t *own_programs;
 	size_t n_own_programs;
 
 	/*
-	 * Whole windows are counted: BPF caches ids of stacks, and all of them are counted before a
-	 * report. Without this, each is counted at once.
+	 * BPF caches ids of stacks, and counts under all of them at the end of a window. Otherwise
+	 * it counts at each event.
 	 */
 	bool by_window;
 };
 
-/* The processes stay the caller's, and outlive this. options NULL: all of them off. */
+/* Creates a resolver. processes: borrowed, outlive it. options NULL: all of them off. */
 struct resolver *resolver_new(struct processes *processes, const struct resolver_options *options);
 void resolver_free(struct resolver *resolver);
 
 /* Adds a definition, a record of size bytes. A known id changes nothing. */
 void resolver_add(struct resolver *resolver, const struct stack_def *def, size_t size);
 
-/* Adds the meaning of a function's word; precedes the first stack that has it. */
+/* Adds the meaning of a function's word, before the first stack that has the word. */
 void resolver_add_function(struct resolver *resolver, const struct runtime_def *def, size_t size);
 
 /* Announces a process whose stacks may arrive after its exit: see usyms_preload(). */
 void resolver_preload(struct resolver *resolver, pid_t pid, uint32_t generation);
 
 /*
- * Looks all new addresses up before a report, user addresses file by file, so that each file's
+ * Looks up all new addresses before a report: user addresses file by file, so that each file's
  * symbols are loaded once even if not all fit into memory (dso.h), and kernel addresses together.
- * Calls meanwhile(arg) between files; it may add definitions.
+ * Calls meanwhile(arg), which may add definitions, between files.
  */
 void resolver_look_up(struct resolver *resolver, void (*meanwhile)(void *arg), void *arg);
 
@@ -97,13 +95,13 @@ void resolver_process_ended(struct resolver *resolver, pid_t pid);
 /* Returns the id of a stack's interned stack; the stack's own id if that is unknown. */
 uint64_t resolver_fold(struct resolver *resolver, uint64_t id);
 
-/* Notes that something was counted under that id, or that BPF still has it. */
+/* Notes that BPF has counted under that id, or still has it. */
 void resolver_use(struct resolver *resolver, uint64_t id);
 
 /*
  * Called when all counts up to now were drained, for a report or before it, and their ids folded.
- * Releases definitions that nothing is counted under any more, and passes each to `forgotten`, so
- * that BPF sends it again if it recurs.
+ * Releases definitions that counts no longer refer to, and passes each to `forgotten`, so that BPF
+ * sends it again if it recurs.
  */
 void resolver_drained(struct resolver *resolver, bool is_report,
 		      void (*forgotten)(uint64_t id, void *arg), void *arg);
@@ -114,20 +112,20 @@ void resolver_drained(struct resolver *resolver, bool is_report,
  */
 void resolver_tick(struct resolver *resolver, uint64_t now_ns);
 
-/* Ends a report, and ages interned stacks: ids that were folded before become invalid. */
+/* Ends a report, and ages interned stacks: ids from resolver_fold() become invalid. */
 void resolver_end_report(struct resolver *resolver, uint64_t now_ns);
 
 /*
- * Returns the frames of a stack, by its own id or the interned one, root first, of
+ * Returns the frames of a stack, by its own id or the interned one, root first. They belong to
  * resolver_frame_table(); the list is valid until the next call. NULL with *n 0 if the definition
  * never arrived. A waker has two stacks instead: resolver_about().
  */
 const struct frame *const *resolver_frames(struct resolver *resolver, uint64_t id, size_t *n);
 
-/* Returns the frames of all stacks, which are there until the report ends. */
+/* Returns the frames of all stacks, valid until the report ends. */
 struct frame_table *resolver_frame_table(struct resolver *resolver);
 
-/* What is known of a stack besides its frames; valid as these are. */
+/* Facts about a stack besides its frames, valid as long as these. */
 struct resolved {
 	int reason; /* how the walk ended; UNWIND_GOES_ON: unknown, or no user stack */
 	const struct stack_flaw *flaw; /* NULL: unknown, or not a user stack */

@@ -31,11 +31,13 @@
 /* ---- programs that begin ---- */
 
 /*
- * Programs that begin and may have a runtime: their processes are looked at in time for scripts of
- * some milliseconds, also while events are batched. BPF reports each program
- * (bpf/runtimes/runtime_state.bpf.h), except those whose earlier processes never had one.
- * Libraries are mapped after a program has begun: for some milliseconds, all events are handled at
- * once.
+ * Programs that begin and may have a runtime. A script may run for a few milliseconds only, which
+ * is less than events are batched:
+ *
+ * 1. BPF reports that a process starts such a program (bpf/runtimes/runtime_state.bpf.h), unless
+ *    earlier processes of the program had no runtime.
+ * 2. For some milliseconds, all events are handled at once: the process maps its libraries.
+ * 3. The loader notes if the program has a runtime.
  */
 
 #define HURRY_NS (5 * NS_PER_MS)
@@ -47,8 +49,8 @@ struct runtime_programs {
 	struct watch *watch;
 	bool (*has_runtime)(pid_t pid, void *arg);
 	void *arg;
-	struct runtime_begin latest[64]; /* that had no runtime yet */
-	size_t n_latest;		 /* all that there have been */
+	struct runtime_begin latest[64]; /* latest programs without a runtime so far: a ring */
+	size_t n_latest;		 /* number of all that were added */
 };
 
 static void learn(const struct runtime_programs *programs, const struct runtime_program *program,
@@ -92,8 +94,8 @@ static void programs_close(struct runtime_programs *programs)
 }
 
 /*
- * The watch, which is read before has_runtime() is called, and has_runtime() remain the caller's.
- * NULL, printed, if the ring buffer can't be opened.
+ * Opens the ring buffer of programs. The watch is borrowed, and read before has_runtime() is
+ * called. NULL, printed, if the ring buffer can't be opened.
  */
 static struct runtime_programs *programs_watch(struct run *run, struct watch *watch,
 					       bool (*has_runtime)(pid_t pid, void *arg), void *arg)
@@ -114,7 +116,7 @@ static struct runtime_programs *programs_watch(struct run *run, struct watch *wa
 
 /* ---- frames ---- */
 
-/* What a file is to runtimes, attached to its struct file. */
+/* Facts about a file for runtimes, attached to its struct file. */
 struct part {
 	struct runtime_file *runtime; /* NULL: it is not a runtime's */
 	uint32_t thread_bytes;	      /* for a C library: size of struct pthread; 0: another file */
@@ -206,7 +208,7 @@ struct runtime_frames *runtime_frames_new(struct run *run, struct watch *watch,
 	return NULL;
 }
 
-/* Also called for processes without a layout from here: a child inherits its parent's. */
+/* Drops a process, also one without an entry: a child's layout in BPF is its parent's copy. */
 void runtime_frames_forget(struct runtime_frames *frames, pid_t pid)
 {
 	struct process_entry *entry = find_entry(frames, pid);
@@ -252,7 +254,7 @@ static struct part *read_part(const struct file *file)
 	return part;
 }
 
-/* NULL: not open yet. */
+/* Returns the facts about a file; NULL: it is not open yet. */
 static const struct part *part_of(struct file *file)
 {
 	struct file_part *part = &file->parts[FILE_RUNTIME];
@@ -262,7 +264,7 @@ static const struct part *part_of(struct file *file)
 	return part->data;
 }
 
-/* NULL: the file is not a runtime's, or refused. */
+/* Returns the runtime that the file is; NULL: none, or a refused one. */
 static struct runtime_file *runtime_of(struct file *file)
 {
 	const struct part *part = file ? part_of(file) : NULL;
@@ -338,7 +340,7 @@ static uint32_t find_thread_bytes(const struct maps *maps)
 	return n_bytes;
 }
 
-/* False: the process has no runtime, or no supported one. */
+/* Finds the runtime of a process; false: none, or a refused one. */
 static bool find_instance(const struct maps *maps, struct runtime_instance *instance)
 {
 	for (size_t i = 0; maps && i < maps->count; i++) {
@@ -380,7 +382,7 @@ void runtime_frames_print_late(const struct runtime_frames *frames)
 			 frames->late_is_one_of_many ? " and others" : "");
 }
 
-/* False: there is no runtime, or BPF is not loaded for its kind. */
+/* Finds the runtime of a process; false: none, or BPF is not loaded for its kind. */
 static bool find_walked(struct runtime_frames *frames, const struct maps *maps,
 			struct runtime_instance *instance)
 {
@@ -392,7 +394,7 @@ static bool find_walked(struct runtime_frames *frames, const struct maps *maps,
 	return false;
 }
 
-/* Reads what BPF has of a process, also of a forked one. False: nothing. */
+/* Reads the layout of a process from BPF, also of a forked one. False: BPF has none. */
 static bool find_process(const struct runtime_frames *frames, pid_t pid,
 			 struct runtime_process *process)
 {
@@ -468,8 +470,8 @@ size_t runtime_frames_walk(const struct runtime_frames *frames, const struct unw
 }
 
 /*
- * Looks again at growing intervals, once that is not worth its cost. A forked process has only its
- * parent's layout in BPF, which may lack details.
+ * Searches for details of a layout: at each stack without functions, and at growing intervals once
+ * the layout is settled. A forked process has no entry, only its parent's layout in BPF.
  */
 void runtime_frames_miss(struct runtime_frames *frames, pid_t pid)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Processes that have a managed runtime, and the layout of their frames, in the map that BPF's walk
- * uses (bpf/runtimes/runtimes.bpf.h). Needs the native walk by tables, which locates each frame.
+ * Processes that have a managed runtime, and the layouts of their frames, in a map for BPF's walk
+ * (bpf/runtimes/runtimes.bpf.h). Needs the native walk by tables, which locates each frame.
  */
 #ifndef RUNTIME_FRAMES_H
 #define RUNTIME_FRAMES_H
@@ -15,8 +15,8 @@
 #include "runtimes/runtime.h"
 
 /*
- * Before load: returns the kinds (bits) of runtimes that running processes have (or listed targets,
- * if there is a list).
+ * Before load: returns the kinds (bits) of runtimes that the n running processes have, or that the
+ * targets have, if the user listed any.
  */
 uint32_t runtime_frames_find_kinds(const struct run *run, struct processes *processes,
 				   const pid_t *pids, size_t n);
@@ -26,7 +26,7 @@ int runtime_frames_configure(struct run *run, const struct runtime_settings *set
 
 struct runtime_frames;
 
-/* After load; the watch remains the caller's. NULL, printed, if the ring buffer can't be opened. */
+/* After load. watch: borrowed. NULL, printed, if the ring buffer can't be opened. */
 struct runtime_frames *runtime_frames_new(struct run *run, struct watch *watch,
 					  const struct runtime_settings *settings);
 void runtime_frames_free(struct runtime_frames *frames);
@@ -35,22 +35,22 @@ void runtime_frames_free(struct runtime_frames *frames);
 void runtime_frames_update(struct runtime_frames *frames, pid_t pid);
 
 /*
- * Opens the files that a process has mapped since the last time (processes_preload_files()), even
+ * Opens the files that a process has mapped since the last call (processes_preload_files()), also
  * if frames is NULL. Returns true if one of them is a runtime whose frames are walked.
  */
 bool runtime_frames_preload(const struct runtime_frames *frames, struct processes *processes,
 			    pid_t pid);
 
 /*
- * Appends to the n native words of a thread that isn't running those of its functions, up to
- * STACK_WORDS in all, if it is still where it was. sps: as in runtime.h. Returns how many
- * there are now. *reason: how the native walk ended; updated by this walk.
+ * Walks the functions of a thread that isn't running: appends their words to its n native words, up
+ * to STACK_WORDS in total, unless the thread has run meanwhile. sps: as in runtime.h. Returns the
+ * new number of words. *reason: how the native walk ended; updated by this walk.
  */
 size_t runtime_frames_walk(const struct runtime_frames *frames, const struct unwind_thread *thread,
 			   const struct runtime_definer *definer, const uint64_t *sps, size_t n,
 			   uint64_t *words, int *reason);
 
-/* The process has ended. */
+/* Drops a process that has exited. */
 void runtime_frames_forget(struct runtime_frames *frames, pid_t pid);
 
 /* Visits the processes with a layout in BPF; visit may forget them. */

@@ -58,7 +58,7 @@ struct stack_counts {
 	bool has_failed;
 	bool has_forgotten; /* ids, in this turn */
 	struct resolver *resolver;
-	struct stack_flaws *flaws;   /* values that lose their process are counted here; borrowed */
+	struct stack_flaws *flaws;   /* gets values of pids that the counts drop; borrowed */
 	struct stack_sent_set *sent; /* BPF's memory */
 	/* BPF's count of stacks added to the tables so far; borrowed */
 	const uint64_t *added;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Values of stacks that lack something, per cause; see stack_flaws.h. */
+/* Values of incomplete stacks, per cause; see stack_flaws.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #define MAX_CAUSES 64
 #define ENOUGH	   50 /* threshold for a line: more than a fiftieth of all stacks */
 
-/* What truncated stacks, or left them without names. */
+/* Cause of truncated stacks, or of stacks without names. */
 struct cause {
 	struct stack_flaw flaw;
 	char *file; /* a copy, since the flaw's name may be freed earlier; NULL: JIT code */
@@ -106,7 +106,7 @@ void stack_flaws_count(struct stack_flaws *flaws, const struct resolver *resolve
 
 /* ---- the line ---- */
 
-/* Returns true if the setting that already gives it names is the one for complete stacks, too. */
+/* Returns true if one option gives names and complete stacks, and the code has names. */
 static bool has_followed(const struct stack_flaw *flaw)
 {
 	const struct runtime *runtime = flaw->runtime;
@@ -115,7 +115,7 @@ static bool has_followed(const struct stack_flaw *flaw)
 	       !strcmp(runtime->to_complete, runtime->to_name);
 }
 
-/* NULL: none. */
+/* Returns the remedy; NULL: none. */
 static const char *find_remedy(const struct cause *cause)
 {
 	const struct stack_flaw *flaw = &cause->flaw;
@@ -143,7 +143,7 @@ static const struct cause *find_worst(const struct stack_flaws *flaws, bool lack
 	return worst;
 }
 
-/* "java (PID 812)", "java (PID 812 and others)" */
+/* Writes the subject: "java (PID 812)", "java (PID 812 and others)". */
 static void describe_subject(const struct cause *cause, char *text, size_t size)
 {
 	const struct runtime *runtime = cause->file ? NULL : cause->flaw.runtime;

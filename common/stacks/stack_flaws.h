@@ -28,8 +28,7 @@ void stack_flaws_count(struct stack_flaws *flaws, const struct resolver *resolve
 
 /*
  * Prints the remedy (msg_info()) for the cause that affects most stacks, if these are more than a
- * fiftieth of all. lacks_tables: files may only seem to have no unwind information, so they are not
- * reported.
+ * fiftieth of all. lacks_tables: memory for tables ran out, so files without tables are not blamed.
  */
 void stack_flaws_print(const struct stack_flaws *flaws, bool lacks_tables);
 

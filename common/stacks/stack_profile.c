@@ -461,7 +461,7 @@ static uint64_t total_of(const struct stack_reasons *reasons)
 	return total;
 }
 
-/* " (most: 0.40 % java, 0.10 % node)"; nothing where all are complete. */
+/* Writes " (most: 0.40 % java, 0.10 % node)"; nothing if all stacks are complete. */
 static void describe_worst(struct stack_reasons *reasons, double total, char *text, size_t size)
 {
 	struct comm_sums *sums = &reasons->incomplete;

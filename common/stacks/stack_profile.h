@@ -57,8 +57,8 @@ void comm_sums_sort(struct comm_sums *sums);
 struct stack_reasons {
 	uint64_t values[UNWIND_REASONS];
 	struct comm_sums incomplete;
-	uint64_t go, go_idle;	/* values of Go programs' threads; of those without work */
-	uint64_t managed, bare; /* values of programs of runtimes; of those that lack functions */
+	uint64_t go, go_idle;	/* values of Go programs' threads, and of those without work */
+	uint64_t managed, bare; /* values of runtimes' programs, and of those that lack functions */
 };
 
 struct stack_profile {
@@ -74,7 +74,7 @@ struct stack_profile {
 	bool folds_idle;	    /* waits at rest become [idle] */
 	struct left_out left_out;
 	struct stack_reasons reasons;
-	struct stack_flaws *flaws; /* NULL: they were counted before */
+	struct stack_flaws *flaws; /* counts flaws; NULL: already counted */
 	uint64_t undefined;	   /* value of stacks whose definition never arrived */
 
 	/* More definitions may have come. */

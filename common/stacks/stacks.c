@@ -137,9 +137,7 @@ static bool goes_on(const struct run *run)
 	return run->interval_ns && !run->is_last;
 }
 
-/*
- * Called around each report: freed small blocks are reused, and returned to the system at its end.
- */
+/* Retains freed small blocks for reuse in a report; its end returns them to the system. */
 static void report_memory_begin(const struct run *run)
 {
 	if (goes_on(run))
@@ -201,7 +199,7 @@ static const struct opt stacks_opts[] = {
 	  "show an interpreter's frames, not functions of Python" },
 	{ 0, "no-python", NULL, OPT_FLAG(struct stacks, no_runtimes), NULL },
 	{ 0, "symbols-mem", "SIZE", OPT_SIZE(struct stacks, symbols.max_bytes),
-	  "limit symbol memory (default 256M; with --interval 4M)" },
+	  "limit memory of symbols (default 256M; 4M with intervals)" },
 	{ 0, "stack-storage-size", "N", OPT_UINT(struct stacks, counts.size, 1, 1 << 24),
 	  "maximum distinct stacks per report (default 65536)" },
 	{},

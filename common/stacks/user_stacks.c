@@ -41,8 +41,8 @@ struct user_stacks {
 };
 
 /*
- * Most kinds are walked; rare ones, whose BPF code is large, only if a process has one. A command's
- * program and children are not yet known.
+ * Chooses the kinds that BPF walks: rare ones, whose code is large, only if a process has one, or
+ * for a command, whose programs are not known yet.
  */
 static int configure_runtimes(struct user_stacks *us, const struct runtime_settings *runtimes,
 			      const pid_t *pids, size_t n)
@@ -115,9 +115,8 @@ static void publish(struct user_stacks *us, pid_t pid, struct unwind_process *sl
 }
 
 /*
- * The runtime's layout first: so a child that takes over its parent's slice has a layout, too. A
- * signal ends the run: there may be thousands of processes, with files whose tables are still to be
- * made.
+ * Updates processes: a process's runtime layout first, so that a child that takes over its slice
+ * has a layout, too. Stops at a signal, since thousands of processes may need new tables.
  */
 static void update_processes(struct user_stacks *us, const pid_t *pids, size_t n, bool allow_copies)
 {
@@ -291,7 +290,7 @@ static void on_exited(pid_t pid, void *arg)
 		sweep_maps(us);
 }
 
-/* Functions of runtimes are not in copies of stacks. Files are opened while they can be. */
+/* Returns true if tables can wait: copied stacks lack functions of runtimes. Opens new files. */
 static bool may_wait(const struct user_stacks *us, pid_t pid)
 {
 	return !unwind_procs_knows(us->procs, pid) &&

@@ -20,9 +20,9 @@
 struct user_stacks;
 
 /*
- * Before load. wanted: there will be user stacks at all; hits_few: most short processes will have
- * none, so that tables of a process that has begun can wait for its first one; runtimes: whose
- * functions are shown, if that is possible. NULL, printed, if the object can't be configured.
+ * Before load. wanted: user stacks are taken. hits_few: most short processes have no stack, so a
+ * new process gets tables with its first one. runtimes: kinds to show, if supported. NULL, printed,
+ * if the object can't be configured.
  */
 struct user_stacks *user_stacks_new(struct run *run, bool wanted, bool hits_few,
 				    const struct runtime_settings *runtimes);
@@ -46,7 +46,7 @@ struct watch *user_stacks_watch(struct user_stacks *us);
 /* Returns the table of processes; without a watch, one that no events are fed to. */
 struct processes *user_stacks_processes(struct user_stacks *us);
 
-/* Rescans a process of which a stack lacked tables. */
+/* Rescans a process after a stack that lacked tables. */
 void user_stacks_learn(struct user_stacks *us, pid_t pid);
 
 /*
@@ -58,17 +58,17 @@ void user_stacks_take_perf_map(pid_t pid, int map_fd, void *arg);
 /* Handles a stack that lacked functions of a runtime. */
 void user_stacks_miss_functions(struct user_stacks *us, pid_t pid);
 
-/* At the end, where calls of an interpreter were shown: why there were no functions. */
+/* At the end: reports a runtime that started too late for its functions to be shown. */
 void user_stacks_print_late(const struct user_stacks *us);
 
 /* Reads the events of processes that there are now: in the middle of long work. */
 void user_stacks_catch_up(struct user_stacks *us);
 
 /*
- * Walks the stack of a thread that isn't running from outside, over the same tables: for those that
- * were off CPU before tracing began. Writes at most STACK_WORDS words of a stack_def, leaf first,
- * and how the walk ended (enum unwind_reason); passes meanings of functions to define() before.
- * Returns their number, at least 1: only the leaf where the thread has gone on meanwhile.
+ * Walks the stack of a thread that was off CPU before tracing began, by the same tables. Writes at
+ * most STACK_WORDS words of a stack_def, leaf first, and how the walk ended (enum unwind_reason);
+ * passes meanings of functions to define() before. Returns the number of words, at least 1: only
+ * the leaf if the thread has continued meanwhile.
  */
 size_t user_stacks_walk_thread(struct user_stacks *us, const struct unwind_thread *thread,
 			       const struct runtime_definer *definer, uint64_t *words, int *reason);

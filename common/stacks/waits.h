@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The loader's part of bpf/sched/waits.bpf.h, for tools that also use taskstate_module and
- * stacks_module: which waits are counted, and where a window of time cuts them. Functions that
- * return something: 0 or -errno, printed.
+ * The loader's part of bpf/sched/waits.bpf.h: which waits are counted, and where windows of time
+ * cut them. For tools that also use taskstate_module and stacks_module. Functions return 0 or
+ * -errno, printed.
  */
 #ifndef WAITS_H
 #define WAITS_H
@@ -10,7 +10,7 @@
 #include "abi/waits.h"
 #include "run/run.h"
 
-/* bpf/waits.bpf.c, with kernel_tables_module. */
+/* BPF object of bpf/waits.bpf.c; needs kernel_tables_module. */
 extern const struct skeleton waits_skeleton;
 
 /* Remarks of waits, by the bits of enum wait_remark. */

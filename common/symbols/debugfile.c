@@ -89,7 +89,7 @@ static bool has_same_code(const struct elffile *a, const struct elffile *b)
 	return !x && !y;
 }
 
-/* Cache of files' checksums, since evicted tables are read again. */
+/* Cache of files' checksums, for evicted symbol tables that are read again. */
 static struct {
 	struct sum {
 		struct stat file;

@@ -45,7 +45,7 @@ static struct elfsyms *file_syms_read(const struct file *file, const struct debu
 /* ---- known names ---- */
 
 #define MANY	     4096	/* some 250 bytes each */
-#define MANY_STRINGS (6 * MANY) /* also of code made at run time, which has no offsets */
+#define MANY_STRINGS (6 * MANY) /* also for generated code, which has no offsets */
 
 void known_names_init(struct known_names *names)
 {
@@ -127,7 +127,7 @@ void known_names_begin_age(struct known_names *names, uint32_t epoch)
 	names->strings = strpool_new();
 }
 
-/* Moves its strings into the new pool. */
+/* Releases a name by age, or moves its string into the new pool. */
 static bool age_name(void *value, void *arg)
 {
 	struct known_name *known = value;
@@ -271,7 +271,7 @@ bool dso_is_leaving(const struct dso *dso)
 	return dso && dso->is_leaving;
 }
 
-/* Leaves out dsos without a file, which cost little and go with their users. */
+/* Counts dsos, except those whose file was released: they are small and go with their users. */
 static size_t count_dsos(const struct dso_cache *cache)
 {
 	return cache->dsos.count - cache->n_fileless;
@@ -291,7 +291,7 @@ static void free_unused(struct dso_cache *cache, struct dso *dso)
 	dso_free(dso);
 }
 
-/* A file that is not open need not be closed. */
+/* Ages a dso: frees it, lists it for closing its file, or leaves it as it is. */
 static void age_dso(struct hashlink *link, void *arg)
 {
 	struct dso *dso = container_of(link, struct dso, link);

@@ -92,8 +92,8 @@ void known_names_free_offsets(struct known_names *names, struct idmap *offsets);
 bool known_names_are_many(const struct known_names *names);
 
 /*
- * Release names by age (epoch.h): begins, ages the offsets of each file, and ends, which frees the
- * strings that no name has.
+ * Release names by age (epoch.h), in this order: begin; age the offsets of each file; end, which
+ * frees the strings that no name uses.
  */
 void known_names_begin_age(struct known_names *names, uint32_t epoch);
 void known_names_age(struct known_names *names, struct idmap *offsets);
@@ -139,7 +139,7 @@ struct dso {
 struct dso_cache {
 	struct dso_options options;
 	struct hashtable dsos; /* by file, or by perf map and name */
-	struct dso *leaving;   /* found by dso_cache_age() */
+	struct dso *leaving;   /* list by dso_cache_age(): files to be released */
 	size_t n_fileless;     /* dsos whose file was released */
 	struct cache_age age;
 	struct roots *roots;
@@ -152,22 +152,20 @@ struct dso_cache {
 struct dso_cache *dso_cache_new(const struct dso_options *options);
 void dso_cache_free(struct dso_cache *cache);
 
-/*
- * Keep a dso, by its users (NULL is fine); its file is released when no process maps it.
- */
+/* Add or drop a user of a dso (or NULL). A file is released when no process maps it. */
 void dso_hold(struct dso *dso);
 void dso_release(struct dso *dso);
 
 /*
- * Releases by age (epoch.h): dsos without users and mappings; files that no process has mapped;
- * and cached names. A file's dso remains as long as it has users, with its cached names: before,
- * find_names() is called, to look up wanted names in dsos for which dso_is_leaving() is true.
+ * Releases by age (epoch.h): dsos without users and mappings, files that no process maps, and
+ * cached names. A dso with users outlives its file, with its cached names: find_names() is called
+ * before, to look up wanted names in the dsos for which dso_is_leaving() is true.
  */
 void dso_cache_age(struct dso_cache *cache, uint32_t epoch, void (*find_names)(void *arg),
 		   void *arg);
 bool dso_is_leaving(const struct dso *dso);
 
-/* Returns true if dsos or names have become many, so that some are released before their time. */
+/* Returns true if dsos or names have become many, so that dso_cache_age() releases all unused. */
 bool dso_cache_is_full(const struct dso_cache *cache);
 
 /* Called when no table is in use: evicts the latest one, too, if it alone exceeds the limit. */

@@ -273,7 +273,7 @@ static void drop_table(struct elfsources *s, enum symbol_source source, size_t n
 	s->strings[source] = (struct source_strings){ .text = NULL };
 }
 
-/* The gABI allows one table of each type. Without one, there may still be the other. */
+/* Reads .symtab and .dynsym, either of which may be missing. The gABI allows one of each. */
 static int read_tables(struct elfsources *s, const struct elffile *f)
 {
 	size_t n_before = s->n_candidates;

@@ -235,7 +235,7 @@ bool usyms_is_jit(const struct location *loc)
 	return loc->dso && dso_is_jit(loc->dso);
 }
 
-/* The kernel's own code without symbols that processes map doesn't count as theirs. */
+/* Returns true for generated code. Code that the kernel maps, without symbols, doesn't count. */
 bool usyms_is_made(const struct location *loc)
 {
 	const char *name = loc->dso ? dso_name(loc->dso) : NULL;

@@ -89,10 +89,10 @@ const char *usyms_dso_name(const struct location *loc);
 int usyms_error(const struct location *loc);
 
 /*
- * Called every few seconds. In a new epoch (epoch.h), or if they have become many, releases
- * symbols, and files that no process has mapped. Locations whose dso is held remain valid, but
- * those in files to be closed must be resolved by then: find_names() is called before, to look up
- * those for which dso_is_leaving() is true, and to cache their names.
+ * Called every few seconds. Releases symbols, and files that no process maps, in a new epoch
+ * (epoch.h), or if they have become many. Locations whose dso is held remain valid. find_names() is
+ * called before files are closed, to look up and cache the names of locations for which
+ * dso_is_leaving() is true.
  */
 void usyms_age(struct usyms *us, uint32_t epoch, void (*find_names)(void *arg), void *arg);
 

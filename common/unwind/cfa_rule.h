@@ -54,9 +54,9 @@ struct cfa_state {
 };
 
 /*
- * arm64: returns true for glibc's _dl_runtime_resolve, to which a PLT jumps after pushing two
- * registers, the second being the return address, which its unwind information doesn't count: by
- * that, the return address lies in the caller's stack frame.
+ * Returns true for glibc's _dl_runtime_resolve on arm64. The PLT pushes two registers, the second
+ * of which is the return address, and jumps to it. Its unwind information omits these 16 bytes and
+ * so points into the caller's stack frame.
  */
 #define CFA_PLT_BYTES 16
 

@@ -292,7 +292,8 @@ TEST(a_command_that_can_not_be_held_is_told_of)
 	if (tool->status == SETUP_FAILED)
 		SKIP("no seccomp");
 	CHECK_STATUS(tool, 0);
-	CHECK_HAS(tool->err, "command: its start is not traced, it can't be stopped at exec: ");
+	CHECK_HAS(tool->err,
+		  "command: its start is not traced, because it can't be stopped at exec: ");
 	CHECK_LACKS(tool_run("syscount", "--", "true")->err, "can't be stopped at exec");
 }
 

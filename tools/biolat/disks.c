@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Names of disks and partitions on the command line; see disks.h. */
+/* Disks and partitions on the command line; see disks.h. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 #define KERNEL_MINOR_BITS 20 /* MINORBITS, include/linux/kdev_t.h */
 
-/* Reads "8:1" from sysfs, or the numbers of a device file. */
+/* Reads device numbers: of a name from sysfs ("8:1"), of a path from the device file. */
 static bool read_device(const char *name, unsigned int *major_number, unsigned int *minor_number)
 {
 	char path[256], *text;
@@ -35,7 +35,7 @@ static bool read_device(const char *name, unsigned int *major_number, unsigned i
 	return is_found;
 }
 
-/* Tests a disk, or the disk of a partition. The drivers of stacked devices pass bios on. */
+/* Returns true if the disk, also of a partition, has requests; stacked devices have none. */
 static bool has_requests(unsigned int major_number, unsigned int minor_number)
 {
 	char path[64];
@@ -55,7 +55,7 @@ int disks_parse(const char *what, const char *text, void *dest)
 		return msg_error("%s %s: no such block device", what, text);
 	if (!has_requests(major_number, minor_number))
 		return msg_error(
-			"%s %s: has no requests of its own (choose a disk below it: lsblk)", what,
+			"%s %s: has no requests of its own (use a disk below it, see lsblk)", what,
 			text);
 	*(uint32_t *)dest = major_number << KERNEL_MINOR_BITS | minor_number;
 	return 0;

@@ -115,7 +115,7 @@ static int check_lines(struct run *run)
 		return 0;
 	if (groups_find(groups))
 		return msg_error(
-			"--slower and options for groups of histograms exclude each other");
+			"--slower excludes -Q, -D, -F, -P, --per-cgroup and --per-container");
 	if (run->is_metrics)
 		return msg_error(
 			"--slower prints events; it can't be combined with --format prometheus");
@@ -136,7 +136,7 @@ int groups_check(struct run *run)
 	if (run->is_metrics && n > 1)
 		return msg_error("-Q, -D and -F exclude each other with --format prometheus");
 	if (run->is_metrics && g->bytes)
-		return msg_error("--bytes: not with --format prometheus, whose unit is seconds");
+		return msg_error("--bytes can't be combined with --format prometheus");
 	if (g->bytes && histograms_refuse_units(run, "with --bytes"))
 		return -EINVAL;
 	return check_lines(run);

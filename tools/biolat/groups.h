@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What is measured of which requests; groups, each of which has a histogram, and their names. */
+/* Options of biolat; groups of requests, each with a histogram, and their names. */
 #ifndef GROUPS_H
 #define GROUPS_H
 
@@ -11,11 +11,11 @@ struct groups {
 	bool disk, operation, time;
 	bool process, cgroup, container;
 	bool bytes;	    /* sizes, not times */
-	uint64_t slower_ns; /* lines, not histograms; 0: histograms */
+	uint64_t slower_ns; /* minimum time for lines; 0: histograms */
 	uint32_t device;    /* as in struct biolat_settings */
 };
 
-/* A tool's check(): options that exclude each other. */
+/* Refuses options that exclude each other: a tool's check(). */
 int groups_check(struct run *run);
 
 /* Return how BPF groups, and the parts of its keys (KEY_HAS_...). */

@@ -19,14 +19,14 @@
 
 struct flight {
 	uint64_t now_ns;
-	uint64_t count, oldest_ns; /* requests, and the age of the first */
+	uint64_t count, oldest_ns; /* number of requests, and age of the oldest */
 };
 
 struct leftovers {
 	struct biolat_counts before; /* at the last report */
 	struct biolat_counts since;  /* ... and since then */
 	struct flight flight;
-	bool has_stopped; /* flight is that of the end */
+	bool has_stopped; /* programs are detached: flight is final */
 };
 
 static const struct leftovers defaults;
@@ -36,7 +36,7 @@ static struct leftovers *leftovers_of(const struct run *run)
 	return run_state(run, &leftovers_module);
 }
 
-/* include/linux/blk_types.h, and the errno by which older kernels report it */
+/* Names by status (include/linux/blk_types.h), and by the errno of kernels before 5.16. */
 static const struct status {
 	uint32_t status;
 	int error;
@@ -81,7 +81,7 @@ static int read_flight(struct run *run)
 			&left->flight);
 }
 
-/* Once programs are detached, completions are not seen any more. */
+/* Reads requests in flight before programs are detached: later, completions are missed. */
 static void stop_leftovers(struct run *run)
 {
 	if (bpf_map__fd(map_find(run, "requests")) >= 0)

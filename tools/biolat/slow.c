@@ -17,7 +17,7 @@ struct slow {
 	struct ringbuf *events;
 	struct cgroups *cgroups;
 	struct table_output output;
-	uint32_t n_headed; /* files */
+	uint32_t n_headed; /* number of files with a head */
 };
 
 static const struct slow defaults;
@@ -27,7 +27,7 @@ static struct slow *slow_of(const struct run *run)
 	return run_state(run, &slow_module);
 }
 
-/* Programs have nanoseconds, in their order of columns. */
+/* Columns of a request. JSON and CSV have nanoseconds, text milliseconds. */
 static const struct table_column columns[] = {
 	{ .title = "TIME", .width = -8 },
 	{ "time_unix_ns", .kind = CELL_UINT },
@@ -70,7 +70,7 @@ static void write_request(struct slow *slow, const struct biolat_slow *request)
 	table_row(&slow->output, &table, cells);
 }
 
-/* Losses are reported after the requests. */
+/* Prints the run's facts before the requests; losses are reported after them. */
 static void print_facts(struct run *run)
 {
 	uint64_t end_ns = run->end_ns;

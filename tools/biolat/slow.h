@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* --slower: a line for each request that takes long, right after it. */
+/* --slower: a line for each slow request, printed when it is completed. */
 #ifndef SLOW_H
 #define SLOW_H
 
@@ -7,7 +7,7 @@
 
 extern const struct module slow_module;
 
-/* The tool's report() with this option. */
+/* Ends a report with this option. 0 or -errno, printed. */
 int slow_report(struct run *run);
 
 #endif

@@ -21,7 +21,7 @@
 
 static const char condition[] = "condition";
 
-/* Parts of the names of the functions that wait: of glibc, musl and C11's threads. */
+/* Parts of names of functions that wait: glibc's, musl's and those of C11's threads. */
 static const struct {
 	const char *part, *kind;
 } functions[] = {
@@ -51,7 +51,7 @@ static const char *kind_of_function(const char *name)
 	return NULL;
 }
 
-/* Uses the innermost user frames; user stacks have no kernel frames. */
+/* Looks at the innermost frames; user stacks have no kernel frames. */
 const char *lock_kind_name(uint32_t kind, const struct frame *const *frames, size_t n)
 {
 	const char *name = NULL;
@@ -63,7 +63,7 @@ const char *lock_kind_name(uint32_t kind, const struct frame *const *frames, siz
 	return kernel_names[kind < LOCK_KINDS ? kind : LOCK_FUTEX];
 }
 
-/* How the names of the kernel's functions that take locks begin, after underscores. */
+/* Beginnings of names of kernel functions that take locks, after underscores. */
 static bool is_lock_code(const char *name)
 {
 	static const char *const beginnings[] = {
@@ -91,8 +91,8 @@ const char *lock_kind_user(const struct frame *const *frames, size_t n)
 }
 
 /*
- * In the C library's condition variables, waiters alternate between two words. kind NULL: assumes a
- * condition variable.
+ * Returns the first of the two words between which waiters for a condition alternate. kind NULL:
+ * assumes a condition.
  */
 uint64_t lock_kind_base(uint64_t addr, const char *kind)
 {
@@ -101,7 +101,7 @@ uint64_t lock_kind_base(uint64_t addr, const char *kind)
 
 /* ---- known locks ---- */
 
-#define REPORTS_UNUSED 2 /* then the next lock at that address is another one */
+#define REPORTS_UNUSED 2 /* reports without a lock after which its address is another lock */
 
 /* A lock, as one process refers to it. */
 struct known {
@@ -109,7 +109,7 @@ struct known {
 	pid_t pid; /* 0: in the kernel */
 	uint32_t generation;
 	bool is_private;
-	uint32_t used; /* in that report last */
+	uint32_t used; /* number of the last report with the lock */
 	struct lock_name name;
 };
 
@@ -119,7 +119,7 @@ struct lock_names {
 	struct hashtable known;
 	uint32_t n_reports;
 
-	/* The mappings of the process that was asked about last. */
+	/* Mappings of the process that was looked up last. */
 	struct mappings mappings;
 	pid_t mapped_pid;
 	uint32_t mapped_generation;
@@ -183,7 +183,7 @@ static bool is_known_as(const struct known *a, const struct known *b)
 	       a->is_private == b->is_private;
 }
 
-/* Sets *is_new if the lock was not known. */
+/* Returns the lock. *is_new: it was not known. */
 static struct known *find_or_add(struct lock_names *names, const struct known *wanted, bool *is_new)
 {
 	uint64_t hash = hash_add(hash_add(hash_add(0, wanted->name.addr), (uint64_t)wanted->pid),
@@ -227,7 +227,7 @@ static bool find_variable(struct lock_names *names, struct known *known)
 	return found;
 }
 
-/* Memory that comes and goes has the same kind of owner again, mostly. */
+/* Returns a mapping; reads mappings again only if none covers the address. */
 static const struct mapping *find_mapping(struct lock_names *names, const struct known *known)
 {
 	bool is_read =
@@ -310,7 +310,8 @@ static char *with_address(const struct lock_name *lock, const char *before, cons
 }
 
 /*
- * A condition of the C library is one variable; the offset at which its waiters wait is internal.
+ * Returns the variable. A condition of the C library omits the offset at which waiters wait, which
+ * is internal.
  */
 static char *variable_text(const struct lock_name *lock, const char *kind)
 {

@@ -31,8 +31,8 @@ const char *lock_kind_name(uint32_t kind, const struct frame *const *frames, siz
 const char *lock_kind_user(const struct frame *const *frames, size_t n);
 
 /*
- * Returns the address that stands for a lock: in the C library's condition variables, waiters
- * alternate between two words. kind: as returned above; NULL: assumes a condition variable.
+ * Returns the address that identifies a lock: waiters for a condition of the C library alternate
+ * between two words. kind: from lock_kind_name(); NULL: assumes a condition.
  */
 uint64_t lock_kind_base(uint64_t addr, const char *kind);
 
@@ -50,17 +50,19 @@ struct lock_name {
 	uint64_t vaddr;	       /* in the file, as ELF counts */
 	uint64_t start, bytes; /* of the symbol */
 
-	/* Else the mapping that it is in: a file's path, "[heap]", "[anon]"; NULL: unknown. */
+	/*
+	 * Otherwise the mapping that contains it: a file's path, "[heap]", "[anon]"; NULL: unknown.
+	 */
 	char *mapping;
-	uint64_t offset; /* in the file; 0: it is none */
+	uint64_t offset; /* offset in the file; 0: not a file */
 	dev_t dev;	 /* of the file, if processes share the lock */
-	ino_t ino;	 /* 0: they don't */
+	ino_t ino;	 /* inode of that file; 0: not shared */
 
-	/* For the kernel: the lock's symbol, or else the function that waited for it. */
+	/* In the kernel: the lock's symbol; without one, the function that waited for it. */
 	char *function;
 };
 
-/* The processes stay the caller's, and outlive this. as_mangled: names as the linker has them. */
+/* Creates a table. processes: borrowed, outlive it. as_mangled: don't demangle names. */
 struct lock_names *lock_names_new(struct processes *processes, bool as_mangled);
 void lock_names_free(struct lock_names *names);
 
@@ -77,20 +79,20 @@ const struct lock_name *lock_names_find(struct lock_names *names, pid_t pid, uin
 /* Returns a lock of the kernel; the caller sets its symbol and function. */
 struct lock_name *lock_names_find_kernels(struct lock_names *names, uint64_t addr);
 
-/* Returns true if both are one lock, as two processes may refer to it; then hashes are equal. */
+/* Returns true if both are the same lock, maybe seen by two processes; then hashes are equal. */
 bool lock_name_is_same(const struct lock_name *a, const struct lock_name *b);
 uint64_t lock_name_hash(const struct lock_name *lock);
 
 /*
- * For people: "locks:table", "locks:table+0x28", "[libfoo.so+0x1234]", "/dev/shm/x+0x40", "[heap]
- * 0x55d0c0a012a0", "0x7f120000a010", "in pipe_write 0xffff888104a3c000". Waiters for a condition
- * use a part of the variable, which is not shown. Freed with free().
+ * Returns the name for people: "locks:table", "locks:table+0x28", "[libfoo.so+0x1234]",
+ * "/dev/shm/x+0x40", "[heap] 0x55d0c0a012a0", "0x7f120000a010", "in pipe_write 0xffff888104a3c000".
+ * Waiters for a condition use a part of the variable, which is not shown. Freed with free().
  */
 char *lock_name_text(const struct lock_name *lock, const char *kind);
 
 /*
- * The same with the kind, as root of a stack: "[mutex locks:table]". Kernel locks with a function
- * have no address. Freed with free().
+ * Returns the name with its kind, as root of a stack: "[mutex locks:table]". Kernel locks that are
+ * named after a function omit the address. Freed with free().
  */
 char *lock_name_mark(const struct lock_name *lock, const char *kind);
 

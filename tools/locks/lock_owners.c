@@ -49,7 +49,7 @@ static uint64_t count_waits(const struct lock_waiter *w)
 	return n;
 }
 
-/* Returns true if the process's own numbers of threads are those of /proc. */
+/* Returns true if the process is in our pid namespace, so that its thread ids are ours. */
 static bool has_our_numbers(pid_t pid)
 {
 	char *path = mem_printf("/proc/%d/ns/pid", pid);
@@ -71,9 +71,9 @@ static bool is_thread_of(pid_t pid, pid_t tid)
 }
 
 /*
- * Reads the owner from glibc's pthread_mutex_t: the futex, a count, the owner. The futex is 2 while
- * threads wait for a plain mutex; that of a robust one, or one with priority inheritance, has the
- * owner, too.
+ * Reads the owner from glibc's pthread_mutex_t: futex, count, owner. While threads wait, the futex
+ * of a plain mutex is 2; a robust mutex, or one with priority inheritance, has the owner in the
+ * futex.
  */
 static pid_t read_owner(const struct lock_waiter *w)
 {
@@ -127,7 +127,7 @@ void lock_owners_find(struct lock_waiter *waiters, size_t n)
 
 /* ---- the report ---- */
 
-/* Returns true if the lock has an owner that an earlier waiter did not show. */
+/* Returns true if the lock has an owner that was not printed for an earlier waiter. */
 static bool is_news(const struct lock_waiter *waiters, size_t i)
 {
 	for (size_t k = 0; k < i; k++)

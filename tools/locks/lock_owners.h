@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Threads that have the mutexes for which other threads wait now, and deadlocks among them. */
+/* Owners of mutexes for which threads wait now, and deadlocks among them. */
 #ifndef LOCK_OWNERS_H
 #define LOCK_OWNERS_H
 
@@ -17,21 +17,21 @@ struct lock_waiter {
 	pid_t pid, tid;
 	char comm[TASK_COMM_LEN + 1];
 	uint64_t addr;	  /* of the futex */
-	uint64_t user_id; /* of its stack */
+	uint64_t user_id; /* id of its stack */
 	const struct lock_name *lock;
 	const char *kind; /* as in lock_kind_name() */
 
 	/* Set by lock_owners_find(). */
-	uint64_t n_waits;		/* up to now; 0: it does not wait for the lock any more */
-	pid_t owner;			/* the thread that has the lock; 0: unknown */
+	uint64_t n_waits; /* number of its waits so far; 0: it no longer waits for the lock */
+	pid_t owner;	  /* the thread that has the lock; 0: unknown */
 	const struct lock_waiter *next; /* the owner, if it waits, too */
-	bool is_in_cycle;		/* owners lead back to this thread */
+	bool is_in_cycle;		/* the owners form a cycle with this thread */
 };
 
 /*
  * Finds the owners of mutexes of glibc, and sorts the waiters. An owner is a thread of the waiter's
- * process, and the waiter has not run while it was looked for: so all threads of a deadlock wait
- * at the same moment.
+ * process, found while the waiter has not run: so all threads of a deadlock wait at the same
+ * moment.
  */
 void lock_owners_find(struct lock_waiter *waiters, size_t n);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* From counts per lock to the report; see lock_report.h. */
+/* Makes the report from counts per lock; see lock_report.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@
 struct counted {
 	struct lock_key key;
 	struct lock_sum sum;
-	pid_t tid; /* of a thread that still waits; 0: the wait has ended */
+	pid_t tid; /* thread that still waits; 0: the wait has ended */
 };
 
 /* Counts from which a report is made. */
@@ -38,7 +38,7 @@ struct locks {
 	struct ringbuf *news;
 	struct lock_names *names;
 	struct lock_table *table;    /* of the report being made */
-	struct lock_waiter *waiters; /* those that wait for locks of programs */
+	struct lock_waiter *waiters; /* threads that wait for locks of programs */
 	size_t n_waiters, max_waiters;
 };
 
@@ -58,8 +58,7 @@ static void leave_out_kernels(const struct run *run)
 	program_leave_out(run, "locks_contention_begin");
 	program_leave_out(run, "locks_contention_end");
 	map_leave_out(run, "lock_cpus");
-	msg_warn("no kernel locks, only locks of programs: Linux %s has no contention tracepoints "
-		 "(needs 5.19)",
+	msg_warn("kernel locks: not shown: Linux %s has no contention tracepoints (needs 5.19)",
 		 run->system.release);
 }
 
@@ -187,7 +186,7 @@ static void collect(const void *key, const void *sum, void *arg)
 	memcpy(&counted->key, key, sizeof(counted->key));
 	memcpy(&counted->sum, sum, sizeof(counted->sum));
 	counted->tid = (pid_t)counted->key.stack.tid;
-	counted->key.stack.tid = 0; /* threads are not reported apart */
+	counted->key.stack.tid = 0; /* threads of a process share a row */
 }
 
 static void add_waiter(struct locks *locks, const struct counted *counted,

@@ -56,7 +56,7 @@ struct known_name {
 	enum alloc_kind kind;
 };
 
-/* With or without a prefix. */
+/* Names with or without a prefix. */
 static const struct known_name standard[] = {
 	{ "malloc", ALLOC_MALLOC },
 	{ "calloc", ALLOC_CALLOC },
@@ -154,7 +154,7 @@ static const struct known_name operators[] = {
 	{ "_ZdaPvSt11align_val_tRKSt9nothrow_t", ALLOC_DELETE },
 };
 
-/* glibc's internal names of its exports; jemalloc, also Rust's; tcmalloc; mimalloc. */
+/* Prefixes: glibc's internal names; jemalloc, also Rust's; tcmalloc; mimalloc. */
 static const char *const prefixes[] = { "__libc_", "je_", "_rjem_", "tc_", "mi_" };
 
 static int find_name(const struct known_name *names, size_t n, const char *name, size_t bytes)
@@ -178,7 +178,7 @@ static int find_prefixed(const char *name, size_t bytes, const char *prefix)
 	return kind;
 }
 
-/* Versions are left out. */
+/* Compares names without their versions. */
 int alloc_kind_of(const char *name, const char *prefix, bool is_local)
 {
 	size_t bytes = elfname_length(name, NAME_MAX_BYTES);

@@ -77,11 +77,11 @@ const struct block_sum *block_sum(const struct block_sums *sums, size_t i);
 
 struct growth {
 	uint64_t id;
-	uint64_t bytes, count;		/* at the end of this interval */
+	uint64_t bytes, count;		/* values at the end of this interval */
 	int64_t bytes_more, count_more; /* growth since the end of the previous one */
-	uint64_t most_bytes;		/* that it ever had */
-	uint32_t n_rises;		/* in a row */
-	uint32_t interval;		/* of the latest value */
+	uint64_t most_bytes;		/* maximum so far */
+	uint32_t n_rises;		/* consecutive intervals in which it grew */
+	uint32_t interval;		/* interval of the latest values */
 };
 
 struct growths;
@@ -90,8 +90,9 @@ struct growths *growths_new(void);
 void growths_free(struct growths *growths);
 
 /*
- * An interval has ended: growths_set() with its value for each id; ids without a value have 0, and
- * are dropped, with their maximum, after GROWTH_INTERVALS intervals.
+ * Called when an interval has ended, followed by growths_set() for each id that has a value. Ids
+ * without a value count as 0, and are dropped, with their maximum, after GROWTH_INTERVALS
+ * intervals.
  */
 void growths_next(struct growths *growths);
 void growths_set(struct growths *growths, uint64_t id, uint64_t bytes, uint64_t count);

@@ -21,13 +21,13 @@
 
 #define WINDOW_NS   (50 * NS_PER_MS) /* attaching takes 1 % of it */
 #define FILES_TICKS 20		     /* period of the search for files that nobody maps */
-#define CLOSE_NS    (50 * NS_PER_MS) /* the links that are closed in a tick may take so long */
+#define CLOSE_NS    (50 * NS_PER_MS) /* maximum time per tick for closing links */
 
 /* Probes in a file. */
 struct file_probes {
-	struct uprobes *links; /* all the time; NULL: none */
+	struct uprobes *links; /* probed all the time; NULL: none */
 
-	/* in windows */
+	/* probed in windows */
 	pid_t pid;
 	struct uprobe_point *points;
 	size_t n_points;
@@ -35,11 +35,10 @@ struct file_probes {
 };
 
 /*
- * Windows of time in which functions that allocate are probed. Between them they cost nothing; what
- * gives memory back is probed all the time, so that blocks of the windows are followed to their
- * end. A block that is moved counts by its last move: so each has the same chance, however often it
- * was moved. Gaps have random lengths, or a program that does something every second would always,
- * or never, be met.
+ * Windows of time in which functions that allocate are probed; between windows they cost nothing.
+ * Functions that free are always probed, so that blocks of the windows are followed to their end. A
+ * block counts by its last move, so that each has the same chance, however often it was moved. Gaps
+ * have random lengths, so that windows don't always, or never, hit periodic work.
  */
 struct windows {
 	uint64_t gap_ns;  /* between two, on average; 0: functions are probed all the time */
@@ -47,7 +46,7 @@ struct windows {
 	uint32_t *number; /* BPF's number of the open window; 0: none is open */
 	uint32_t n_opened;
 	uint64_t opened_ns, open_ns; /* start of the window, and total length of all windows */
-	bool has_failed;	     /* to attach some */
+	bool has_failed;	     /* some probes could not be attached */
 };
 
 struct leak_probes {
@@ -58,11 +57,11 @@ struct leak_probes {
 	struct windows windows;
 
 	struct idmap processes;	  /* by pid */
-	struct allocators common; /* for_all: of all of them */
+	struct allocators common; /* for_all: allocators of all processes */
 
 	/*
-	 * Links of dropped probes. Each one takes the kernel some 50 ms, for which nothing is read
-	 * from its rings. Until then, what runs there is counted twice if the file is probed again.
+	 * Links of dropped probes, to be closed. Closing one takes the kernel some 50 ms, in which
+	 * no ring is read. Until then, calls are counted twice if the file is probed again.
 	 */
 	struct uprobes **closing;
 	size_t n_closing, closing_cap;
@@ -582,7 +581,7 @@ static void drop_all(struct leak_probes *probes, struct allocators *found)
 		drop_probes(&found->files[i], probes);
 }
 
-/* Closes dropped links for about that long. */
+/* Closes dropped links for about most_ns. */
 static void close_links(struct leak_probes *probes, uint64_t most_ns)
 {
 	uint64_t begin_ns = clock_now_ns();

@@ -22,9 +22,9 @@ struct leak_probes;
 
 struct probed_process {
 	pid_t pid;
-	char comm[TASK_COMM_LEN]; /* when it was last searched; "": unknown */
+	char comm[TASK_COMM_LEN]; /* its name when it was last searched; "": unknown */
 	uint64_t cgroup_id;	  /* at that time; 0: unknown */
-	struct allocators *found; /* its own, or with for_all those of all processes */
+	struct allocators *found; /* allocators, its own, or with for_all those of all processes */
 
 	pid_t anchor; /* the thread that its probes are bound to; 0: none */
 	bool has_exited;

@@ -51,7 +51,7 @@ struct leak_report {
 	/* lost bytes of ranges that were added to the run's losses */
 	uint64_t lost_bytes;
 	struct ringbuf *calls; /* --trace */
-	unsigned int n_headed; /* files that have a heading for calls */
+	unsigned int n_headed; /* number of files with a heading for calls */
 
 	/* of the current report */
 	struct block_sums *sums;

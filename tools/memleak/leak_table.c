@@ -158,8 +158,8 @@ int leak_table_check(struct run *run)
 /* ---- before load ---- */
 
 /*
- * Processes are traced by all programs but the raw tracepoints, the kernel only by those, of which
- * older and newer kernels lack some: the node variants are gone since 6.1.
+ * Returns true if the program is loaded: for processes all but raw tracepoints; for the kernel raw
+ * tracepoints that it has (the node variants are gone since 6.1).
  */
 static bool program_is_wanted(const struct run *run, const struct btf *types,
 			      const struct bpf_program *program)
@@ -168,7 +168,7 @@ static bool program_is_wanted(const struct run *run, const struct btf *types,
 	bool is_of_kernel = !strncmp(section, "raw_tp/", 7);
 
 	if (strncmp(bpf_program__name(program), "memleak_", 8) != 0)
-		return true; /* of a shared header */
+		return true; /* a program of a shared header */
 	if (table_of(run)->user_mode || !is_of_kernel)
 		return table_of(run)->user_mode != is_of_kernel;
 	return options_of(run)->percpu == !strncmp(tracepoint, "percpu_", 7) &&
@@ -392,8 +392,8 @@ static struct memleak_counts read_counts(const struct run *run)
 }
 
 /*
- * Compares the calls of the last second with --max-rate: of fewer ticks at the start, of a longer
- * time after a late tick.
+ * Compares the calls of the last second with --max-rate; of a shorter time at the start, of a
+ * longer one after a late tick.
  */
 static enum loop_verdict check_rate(const struct run *run)
 {
@@ -439,7 +439,7 @@ static int start_timer(struct run *run)
 	return table->timer_fd < 0 ? msg_errno(table->timer_fd, "timer: setup failed") : 0;
 }
 
-/* "98 calls traced, 19/s" */
+/* Prints "98 calls traced, 19/s". */
 static void print_calls(const struct run *run)
 {
 	double duration_ns = (double)(run->end_ns - run->start_ns);

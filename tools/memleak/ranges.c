@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Ranges of mapped memory; see ranges.h. They don't overlap, and lie in a search tree in which
- * those that overlap with a key are equal to it.
+ * Ranges of mapped memory; see ranges.h. They are in a search tree and don't overlap. Two ranges
+ * that overlap compare as equal, so a search finds a range that overlaps with a key.
  */
 #include <errno.h>
 #include <search.h>

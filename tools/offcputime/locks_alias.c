@@ -10,7 +10,7 @@
 
 #define OPTION "--locks"
 
-/* Returns the index of a word among the options; 0: it isn't there. */
+/* Returns the index of a word among the options; 0: absent. */
 static int find_word(int argc, char **argv, const char *word)
 {
 	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* offcputime --locks, which has become the tool locks. */
+/* offcputime --locks: runs the tool locks. */
 #ifndef LOCKS_ALIAS_H
 #define LOCKS_ALIAS_H
 
@@ -9,8 +9,8 @@
 bool wants_locks(int argc, char **argv);
 
 /*
- * Executes locks with the other options: a program in the same folder, or a part of the same
- * program. Returns the exit status of a failure.
+ * Executes locks with the remaining options: a program in the same folder, or a part of this one.
+ * Returns only on failure, with the exit status.
  */
 int run_locks(int argc, char **argv);
 

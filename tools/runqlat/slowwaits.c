@@ -25,7 +25,7 @@ static struct slowwaits *slowwaits_of(const struct run *run)
 	return run_state(run, &slowwaits_module);
 }
 
-/* Programs have nanoseconds, in their order of columns. */
+/* Columns of a wait. JSON and CSV have nanoseconds. */
 static const struct table_column columns[] = {
 	{ .title = "TIME", .width = -8 },
 	{ "time_unix_ns", .kind = CELL_UINT },

@@ -14,7 +14,7 @@ extern const char *const throttled_causes[];
 
 /*
  * Prints the conclusion from the two histograms: how many waits were throttled, and for how long in
- * total. CSV has the histograms alone.
+ * total. CSV has only the histograms.
  */
 void throttled_conclude(struct run *run, struct table_output *to, const struct hist_list *list);
 

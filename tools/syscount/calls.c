@@ -56,8 +56,8 @@ static struct calls *calls_of(const struct run *run)
 /* ---- call cells ---- */
 
 /*
- * The cells in which BPF counts most calls that have a time (struct call_cell). Reports in the
- * middle of tracing end a turn.
+ * Cells in which BPF counts most calls that have a time (struct call_cell), in two halves that are
+ * swapped at reports.
  */
 
 static void call_cells_configure(const struct run *run, struct call_settings *settings,
@@ -279,7 +279,7 @@ static void collect_times(const void *key, const void *value, void *arg)
 	calltable_add_times(arg, key, value);
 }
 
-/* Adds the cells of that turn; keys come again, CPU by CPU. */
+/* Adds the cells of that turn; a key has one per CPU. */
 static int collect_cells(const struct run *run, uint64_t turn, struct calltable *table)
 {
 	uint32_t n = bpf_map__max_entries(map_find(run, "call_cells"));

@@ -19,7 +19,7 @@ struct entry {
 /* Entries of one key, summed. */
 struct row {
 	struct call_key key;
-	uint64_t calls, timed; /* timed: those with a duration */
+	uint64_t calls, timed; /* timed: calls with a duration */
 	uint64_t total_ns, min_ns, max_ns;
 	struct hist *hist; /* NULL: nothing is timed */
 };
@@ -428,7 +428,7 @@ static void write_row(const struct writing *writing, const struct row *row)
 		  });
 }
 
-/* In text, histograms follow the table. */
+/* Writes the rows of a part; in text, their histograms follow. */
 static void write_rows(struct writing *writing, enum part part, const struct rows *rows,
 		       uint32_t max_rows)
 {

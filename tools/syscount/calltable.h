@@ -41,7 +41,7 @@ void calltable_add_times(struct calltable *table, const struct call_key *key,
 
 /*
  * Moves all calls of another table of the same layout into this one, in as few entries as possible.
- * By process, with more than CALLTABLE_MAX_ENTRIES, exited processes become one process,
+ * If entries by process exceed CALLTABLE_MAX_ENTRIES, exited processes are merged into one process,
  * CALLTABLE_OTHERS, which is shown as PROCESS_OTHERS.
  */
 #define CALLTABLE_MAX_ENTRIES 16384
@@ -55,8 +55,8 @@ uint64_t calltable_of_octave(const struct calltable *table, uint32_t octave);
 
 /* Limits of the output: number of rows, and width for whole columns. */
 struct call_room {
-	uint32_t rows;	      /* of each table */
-	unsigned int columns; /* of letters, in text; 0: as many as it takes */
+	uint32_t rows;	      /* maximum rows of each table */
+	unsigned int columns; /* width of text; 0: no limit */
 };
 
 /* Writes the rows, the largest first. */

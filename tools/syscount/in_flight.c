@@ -15,7 +15,7 @@
 struct item {
 	struct call_flight flight;
 	uint64_t age_ns;
-	const char *mark, *age_is; /* in front of the age, and in words: how exact it is */
+	const char *mark, *age_is; /* accuracy of the age: before it in text, in words */
 };
 
 struct in_flight {
@@ -110,13 +110,13 @@ static void sort_by_age(struct in_flight *flights, uint64_t start_ns, uint64_t n
 
 /* ---- the table ---- */
 
-/* A call's stack, and names for it; ksyms NULL: there are none. */
+/* A call's stack, and its names; ksyms NULL: none. */
 struct stack {
 	const struct ksyms *ksyms;
 	const struct call_flight *flight;
 };
 
-/* Root first, as in all of our stacks. */
+/* Prints a stack, root first, as all stacks are. */
 static void print_stack(FILE *f, const void *data)
 {
 	const struct stack *stack = data;

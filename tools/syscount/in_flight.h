@@ -20,14 +20,14 @@ void in_flight_add(struct in_flight *flights, const struct call_flight *flight);
 size_t in_flight_count(const struct in_flight *flights);
 
 /*
- * Calls as they were at now_ns. Of a call from before the tracing, which began at start_ns, the age
- * is how long its thread has not run ("~"), or at least that of the tracing (">").
+ * Calls as they were at now_ns. If a call began before tracing (start_ns), its age is the time that
+ * its thread has not run ("~"), or at least the time since start_ns (">").
  */
 struct in_flight_view {
 	uint64_t start_ns, now_ns;
 	uint32_t top;		   /* maximum number of calls */
 	bool in_ms;		   /* ages in text */
-	struct kernelnames *names; /* of stacks; NULL: calls are written without */
+	struct kernelnames *names; /* names for stacks; NULL: no stacks */
 };
 
 /* Writes the calls, oldest first. */

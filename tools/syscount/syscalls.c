@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Names of system calls and errors; see syscalls.h. Headers of the machine that builds may be older
- * than the kernel that runs, so calls that came since Linux 6.1 are listed here: from number 403 on
+ * Names of system calls and errors; see syscalls.h. Headers of the build machine may be older than
+ * the running kernel, so calls that came since Linux 6.1 are listed here: from number 403 on
  * a call has the same number everywhere (Documentation/process/adding-syscalls.rst; the numbers are
  * those of scripts/syscall.tbl and arch/x86/entry/syscalls).
  */
@@ -96,7 +96,7 @@ static const char *compat_suffix(void)
 	return elf64_own_machine() == EM_X86_64 ? " (i386)" : " (arm)";
 }
 
-/* Returns true for a name that is defined by another one of the same number, which is older. */
+/* Returns true for an alias, which is defined as an older name of the same number. */
 static bool is_alias(const char *name)
 {
 	static const char *const aliases[] = { "EWOULDBLOCK", "EDEADLOCK", "ENOTSUP" };
@@ -125,7 +125,7 @@ static int32_t find_number(const struct name_table *table, const char *name)
 
 /* ---- calls ---- */
 
-/* On x86-64, numbers below 403 are not the same in both interfaces. */
+/* Returns true if the native list has the number: 32-bit calls below 403 have other numbers. */
 static bool is_newer(enum call_abi abi, int32_t number)
 {
 	return abi != CALL_COMPAT || number >= 403;

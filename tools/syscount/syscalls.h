@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Names of system calls by number, of the kernel's native interface and of the 32-bit one that runs
- * beside it (x86-64: i386), and of the errors that they return. They come from the system's headers
- * at build time, and for calls that are newer than the headers, and errors that the kernel keeps to
- * itself, from short lists.
+ * Names of system calls by number, for the native interface and the 32-bit one (x86-64: i386), and
+ * of errors. They come from the system's headers at build time; calls that are newer than the
+ * headers, and errors that are internal to the kernel, from short lists.
  */
 #ifndef SYSCALLS_H
 #define SYSCALLS_H
@@ -18,7 +17,7 @@
 /* Numbers that stand for no call. */
 #define SYSCALL_NONE (-2)
 
-/* NULL if the number is unknown. */
+/* Returns the name; NULL if the number is unknown. */
 const char *syscall_name(enum call_abi abi, int32_t number);
 
 /* Returns the printed name, in buf: "read", "read (i386)", "[467]", "[467] (i386)". */
@@ -36,7 +35,7 @@ char *errname_label(char *buf, size_t size, uint32_t error);
 /* Reads a name or a number between 1 and 4095; what: the option. 0, or -EINVAL, printed. */
 int errname_parse(const char *what, const char *text, uint32_t *error);
 
-/* True for ERESTART...: a signal has interrupted the call, which begins again. */
+/* Returns true for ERESTART...: a signal has interrupted the call, which begins again. */
 bool errname_is_restart(uint32_t error);
 
 #endif

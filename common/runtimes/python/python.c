@@ -47,7 +47,7 @@ static int32_t self_offset(const struct runtime_instance *instance)
 	return build_of(instance)->python.has_threads_below ? -(int32_t)instance->thread_bytes : 0;
 }
 
-/* Searches for the offset of thread states; known: that of before. */
+/* Searches for the offset of thread states; known: the previous one, 0: none. */
 static int32_t find_place(const struct runtime_instance *instance, int32_t known, bool *has_threads)
 {
 	const struct python_process process = {
@@ -61,8 +61,8 @@ static int32_t find_place(const struct runtime_instance *instance, int32_t known
 }
 
 /*
- * Uses the offset of other processes, if known; a wrong one leads to no frames. Without one, a
- * process has frames as long as it has a single thread.
+ * Uses the offset that was found in earlier processes, if any; with a wrong one, stacks have no
+ * frames. Without an offset, a process has frames as long as it has a single thread.
  */
 static int describe(const struct runtime_instance *instance, struct runtime_process *process)
 {
@@ -85,8 +85,8 @@ static int describe(const struct runtime_instance *instance, struct runtime_proc
 }
 
 /*
- * Without threads, searching costs little, and the first stack may be the last. With some, which
- * need not run Python, it is not worth another search.
+ * Searches again. In a process with one thread, a search is cheap and the first stack may be the
+ * last, so it isn't settled. In one with several, which need not run Python, it is.
  */
 static bool look_again(const struct runtime_instance *instance, struct runtime_process *process,
 		       bool *is_settled)

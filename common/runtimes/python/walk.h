@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Walks the Python frames of a thread that isn't running from outside: as bpf/runtimes/python.bpf.h
- * does for the current task, but the costs of a read don't matter.
+ * Walks the Python frames of a thread that isn't running, in another process: as
+ * bpf/runtimes/python.bpf.h does for the current task, with reads that may be expensive.
  */
 #ifndef PYTHON_WALK_H
 #define PYTHON_WALK_H
