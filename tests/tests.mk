@@ -201,10 +201,11 @@ check-san: ## the same with sanitizers, in O/san
 	$(SAN_MAKE) check
 
 # What reads files and memory of others is on these floors, which need no other.
+TOOL_FOLDERS  := $(patsubst tools/%/,%,$(wildcard tools/*/))
 READER_FLOORS := base elf process probes output symbols runtimes unwind
 READERS       := $(filter-out $(UNITS_NOT_$(ARCH)),tests/unit/folded_test.c $(shell grep -l -E \
 		 '^\#include "(elf|process|probes|runtimes|symbols|unwind)/' $$(grep -L -E \
-		 '^\#include "(modules|run|stacks|memleak|offcputime|pagefaults|syscount)/' tests/unit/*_test.c)))
+		 '^\#include "(modules|run|stacks|$(subst $() ,|,$(TOOL_FOLDERS)))/' tests/unit/*_test.c)))
 
 check-readers: ## the part of that which reads hostile bytes
 	$(SAN_MAKE) LIB='$(O)/san/libreaders.a' SOURCES='$(wildcard $(foreach floor,$(READER_FLOORS),common/$(floor)/*.c common/$(floor)/*/*.c))' \

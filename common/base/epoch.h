@@ -24,15 +24,16 @@ struct cache_age {
 	bool is_full, is_due;
 };
 
+/* Returns true if a cache of n entries is full. */
 static inline bool cache_is_full(const struct cache_age *age, size_t n, size_t some)
 {
 	return n >= 2 * age->n_left + some;
 }
 
-/* Begins to age a cache of n entries, which may also age in the middle of an epoch. */
-static inline void cache_begin_age(struct cache_age *age, uint32_t epoch, size_t n, size_t some)
+/* Begins to age a cache, which may also age in the middle of an epoch. */
+static inline void cache_begin_age(struct cache_age *age, uint32_t epoch, bool is_full)
 {
-	age->is_full = cache_is_full(age, n, some);
+	age->is_full = is_full;
 	age->is_due = age->is_full || epoch != age->epoch;
 	age->epoch = epoch;
 }

@@ -412,7 +412,7 @@ static void age_file(struct hashlink *link, void *arg)
 
 void files_age(struct files *files, uint32_t epoch)
 {
-	cache_begin_age(&files->age, epoch, files->table.count, MANY);
+	cache_begin_age(&files->age, epoch, cache_is_full(&files->age, files->table.count, MANY));
 	hashtable_visit(&files->table, age_file, files);
 	cache_end_age(&files->age, files->table.count);
 }

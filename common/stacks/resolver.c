@@ -185,6 +185,10 @@ static uint32_t merge_functions(const struct meanings *meanings, const struct st
  * which they outlive. Names are looked up on demand.
  */
 
+/*
+ * The cache of interned stacks is full if so many came after it was last full: most stacks that
+ * recur have a definition, and those of a just-in-time compiler never do.
+ */
 #define MANY_TRACES 4096
 
 #define WAKER_WORDS  4 /* of STACK_WAKER: */
@@ -494,8 +498,8 @@ void resolver_tick(struct resolver *resolver, uint64_t now_ns)
 /* Ages interned stacks; between reports, counts may refer to them. */
 void resolver_end_report(struct resolver *resolver, uint64_t now_ns)
 {
-	cache_begin_age(&resolver->traces_age, resolver->epoch, resolver->traces.count,
-			MANY_TRACES);
+	cache_begin_age(&resolver->traces_age, resolver->epoch,
+			resolver->traces.count >= resolver->traces_age.n_left + MANY_TRACES);
 	hashtable_visit(&resolver->traces, release, resolver);
 	cache_end_age(&resolver->traces_age, resolver->traces.count);
 	places_end_report(resolver->places); /* frames are freed before their images */

@@ -121,8 +121,10 @@ bool known_names_are_many(const struct known_names *names)
 
 void known_names_begin_age(struct known_names *names, uint32_t epoch)
 {
-	cache_begin_age(&names->age, epoch, names->count, MANY);
-	cache_begin_age(&names->strings_age, epoch, strpool_count(names->strings), MANY_STRINGS);
+	cache_begin_age(&names->age, epoch, cache_is_full(&names->age, names->count, MANY));
+	cache_begin_age(&names->strings_age, epoch,
+			cache_is_full(&names->strings_age, strpool_count(names->strings),
+				      MANY_STRINGS));
 	names->former = names->strings;
 	names->strings = strpool_new();
 }
@@ -343,7 +345,8 @@ static void age_names(struct dso_cache *cache)
 void dso_cache_age(struct dso_cache *cache, uint32_t epoch, void (*find_names)(void *arg),
 		   void *arg)
 {
-	cache_begin_age(&cache->age, epoch, count_dsos(cache), MANY_DSOS);
+	cache_begin_age(&cache->age, epoch,
+			cache_is_full(&cache->age, count_dsos(cache), MANY_DSOS));
 	hashtable_visit(&cache->dsos, age_dso, cache);
 	if (cache->leaving)
 		find_names(arg);

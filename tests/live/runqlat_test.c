@@ -254,8 +254,9 @@ TEST(waits_that_the_ring_has_no_room_for_are_told)
 	CHECK(last && sscanf(last, "\"lost\":%llu", &lost) == 1);
 	CHECK(lost > 0);
 	CHECK_HAS(tool->err, text_of("%llu events lost: ring buffer full", lost));
-	CHECK_SWITCHES(lines_from(tool->out, "{\"type\":\"slow_wait\",") + lost,
-		       task_switches(work->pid, 0) - before);
+	/* a wait whose end the kernel did not report may have no length, and no line */
+	CHECK_CLOSE(lines_from(tool->out, "{\"type\":\"slow_wait\",") + lost,
+		    task_switches(work->pid, 0) - before, 5);
 }
 
 /* Of two reports, in files of their own. */

@@ -4,6 +4,7 @@
  * because the thread waits or because another one takes the CPU, as a histogram.
  */
 #include "modules/histograms.h"
+#include "modules/numbers.h"
 #include "modules/target.h"
 #include "modules/taskstate.h"
 #include "run/tool.h"
@@ -60,7 +61,8 @@ static const struct tool slices = {
 	.options = DEFAULTS(defaults),
 	.modules = { { &target_module },
 		     { &taskstate_module },
-		     { &histograms_module, &histograms } },
+		     { &histograms_module, &histograms },
+		     { &numbers_module } },
 	.skeleton = &skeleton,
 	.configure = configure,
 	.start = start,

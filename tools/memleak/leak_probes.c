@@ -19,9 +19,9 @@
 #include "process/procstate.h"
 #include "run/bpfmap.h"
 
-#define WINDOW_NS   (50 * NS_PER_MS) /* attaching takes 1 % of it */
-#define FILES_TICKS 20		     /* period of the search for files that nobody maps */
-#define CLOSE_NS    (50 * NS_PER_MS) /* maximum time per tick for closing links */
+#define WINDOW_NS   (50 * NS_PER_MS)  /* attaching takes 1 % of it */
+#define FILES_TICKS 20		      /* period of the search for files that nobody maps */
+#define CLOSE_NS    (125 * NS_PER_MS) /* maximum time per tick for closing links */
 
 /* Probes in a file. */
 struct file_probes {

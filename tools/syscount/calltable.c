@@ -341,7 +341,7 @@ static uint32_t name_columns(const struct call_layout *layout)
 	       (layout->by_call ? TABLE_COLUMN(CALL) : 0);
 }
 
-static uint32_t shown_columns(const struct writing *writing, enum part part)
+static uint32_t shown_columns(const struct writing *writing, enum part part, bool is_narrow)
 {
 	const struct call_layout *layout = writing->layout;
 	uint32_t shown = name_columns(layout) | TABLE_COLUMN(COUNT);
@@ -352,7 +352,7 @@ static uint32_t shown_columns(const struct writing *writing, enum part part)
 		shown |= TABLE_COLUMN(i);
 	if (layout->histograms && !is_text(writing))
 		shown |= TABLE_COLUMN(HISTOGRAM);
-	return shown;
+	return is_narrow ? shown & ~TABLE_COLUMN(MIN) : shown;
 }
 
 static void begin_part(struct writing *writing, enum part part, unsigned int max_width)
@@ -371,7 +371,7 @@ static void begin_part(struct writing *writing, enum part part, unsigned int max
 		.type = types[part],
 		.columns = writing->columns,
 		.n = N_COLUMNS,
-		.shown = shown_columns(writing, part),
+		.shown = shown_columns(writing, part, max_width),
 		.elsewhere = layout->by_error ? TABLE_COLUMN(ERROR) : 0,
 		.in_ms = layout->in_ms,
 		.max_width = max_width,
