@@ -82,6 +82,8 @@ void ringbuf_then(struct ringbuf *events, void (*then)(struct run *run))
 
 void ringbuf_read(struct ringbuf *events)
 {
+	if (!events)
+		return;
 	events->bytes_left = events->bytes;
 	ring_buffer__consume(events->ring);
 }

@@ -20,7 +20,7 @@ int ringbuf_make_urgent(const struct ringbuf *events);
 /* Calls then(run) each time that the loop has handled records. */
 void ringbuf_then(struct ringbuf *events, void (*then)(struct run *run));
 
-/* Handles the records that are in the buffer now. */
+/* Handles the records that are in the buffer now; NULL: none. */
 void ringbuf_read(struct ringbuf *events);
 void ringbuf_close(struct ringbuf *events);
 

@@ -124,8 +124,7 @@ int stack_rings_open(struct stack_rings *rings, void (*then)(struct run *run))
 void stack_rings_read(struct stack_rings *rings)
 {
 	ringbuf_read(rings->definitions);
-	if (rings->copies)
-		ringbuf_read(rings->copies);
+	ringbuf_read(rings->copies);
 }
 
 void stack_rings_catch_up(void *arg)
