@@ -605,6 +605,10 @@ static __always_inline struct request *request_of_queue(const __u64 *ctx)
 	return (void *)raw_tp_arg(ctx, 1);
 }
 
+/* block_io_start: since 6.5 (commit 5a80bd075f3b), in the context of the task that submits. */
+typedef void (*btf_trace_block_io_start)(void *data, struct request *rq);
+#define HAS_IO_START bpf_core_type_exists(btf_trace_block_io_start)
+
 /* Returns the request's disk. The queue has it since 5.17 (commit f3fa33acca9f). */
 static __always_inline struct gendisk *request_disk(struct request *rq)
 {
