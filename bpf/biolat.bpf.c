@@ -14,8 +14,6 @@
 #include "lib/hist.bpf.h"
 #include "lib/filter.bpf.h"
 
-#define REQ_OP_MASK  0xff
-#define REQ_OP_WRITE 1
 #define PF_WQ_WORKER 0x20
 
 const volatile struct biolat_settings settings SEC(".rodata.biolat");
@@ -129,10 +127,10 @@ static __always_inline void count_by_parts(struct request *rq, __u64 value, __u6
 			   settings.parts & KEY_HAS_DISK ? request_disk(rq)->disk_name : NULL);
 }
 
-/* Counts each part of the time. made_ns is unknown (0) for disks whose statistics are off. */
+/* Counts each part of the time that is known. */
 static __noinline void count_times(struct request *rq, __u64 issued_ns, __u64 now_ns)
 {
-	__u64 made_ns = rq->start_time_ns;
+	__u64 made_ns = request_made_ns(rq);
 
 	count_by_parts(rq, now_ns - issued_ns, TIME_DEVICE);
 	if (!(settings.parts & KEY_HAS_TIME) || !made_ns)
@@ -146,7 +144,7 @@ static __noinline void count_times(struct request *rq, __u64 issued_ns, __u64 no
 static __noinline void report_slow(struct request *rq, struct biolat_request *request,
 				   __u64 device_ns)
 {
-	__u64 made_ns = rq->start_time_ns;
+	__u64 made_ns = request_made_ns(rq);
 	struct biolat_slow *slow;
 
 	slow = bpf_ringbuf_reserve(&slow_requests, sizeof(*slow), 0);
@@ -170,7 +168,7 @@ static __noinline void report_slow(struct request *rq, struct biolat_request *re
 static __always_inline bool is_slow(struct request *rq, struct biolat_request *request,
 				    __u64 now_ns)
 {
-	__u64 made_ns = rq->start_time_ns;
+	__u64 made_ns = request_made_ns(rq);
 
 	return now_ns - (made_ns ? made_ns : request->issued_ns) >= settings.slower_ns;
 }

@@ -643,6 +643,22 @@ static __always_inline __u32 request_part_number(struct request *rq)
 	return rq->part ? rq->part->bd_dev : 0;
 }
 
+#define REQ_OP_MASK  0xff
+#define REQ_OP_WRITE 1
+#define REQ_OP_FLUSH 2
+
+/*
+ * Returns when the request was made; 0: unknown. A request without statistics, such as one of a
+ * program that talks to the disk itself, has no device; since 6.13 it keeps the time of an earlier
+ * one in its place. A flush has its own time.
+ */
+static __always_inline __u64 request_made_ns(struct request *rq)
+{
+	if (!rq->part && (rq->cmd_flags & REQ_OP_MASK) != REQ_OP_FLUSH)
+		return 0;
+	return rq->start_time_ns;
+}
+
 /* Returns the cgroup that is charged for the request; NULL without CONFIG_BLK_CGROUP. */
 static __always_inline struct cgroup *request_cgroup(struct request *rq)
 {
