@@ -218,7 +218,7 @@ static __always_inline void request_release(struct request *rq, struct biolat_re
 {
 	__u64 key = (__u64)rq;
 
-	request->issued_ns = 0;
+	request->issued_ns = request->bytes = 0;
 	request->is_owned = false;
 	if (n_requests > settings.n_retained && !bpf_map_delete_elem(&requests, &key))
 		__sync_fetch_and_add(&n_requests, -1);
@@ -315,8 +315,6 @@ int biolat_issue(const __u64 *ctx)
 		request_own(rq, request);
 	if (settings.has_owners && !request->is_wanted)
 		return 0;
-	if (settings.has_bytes)
-		request->bytes = 0;
 	request->issued_ns = bpf_ktime_get_ns();
 	return 0;
 }
