@@ -328,6 +328,24 @@ TEST_UNLESS(disk_lacks, a_filter_selects_who_submits)
 	CHECK_EQ(hist_count_of(tool->out, NULL), 41);
 }
 
+/* With a scheduler, a worker of the kernel issues single requests. */
+TEST_UNLESS(disk_lacks, requests_that_a_worker_issues_belong_to_who_submits)
+{
+	const char *path = text_of("/sys/class/block/%s/queue/scheduler", disk_name());
+	const char *before = file_read(path), *chosen = before ? strchr(before, '[') : NULL;
+	char name[32] = "none";
+	struct proc *work, *tool;
+
+	if (chosen)
+		sscanf(chosen, "[%31[^]]", name);
+	if (!file_write(path, "mq-deadline"))
+		SKIP("no mq-deadline");
+	work = work_start("disk", disk_path, "read", "41", "4096");
+	tool = trace_pid(work, "biolat", "-d", disk_name(), "-P");
+	file_write(path, name);
+	CHECK_EQ(hist_count_of(tool->out, text_of("pid = %d disk\n", work->pid)), 41);
+}
+
 static const char *cgroup_and_disk_lack(void)
 {
 	const char *lack = disk_lacks();
