@@ -14,8 +14,6 @@
 #include "lib/hist.bpf.h"
 #include "lib/filter.bpf.h"
 
-#define REQ_OP_MASK  0xff
-#define REQ_OP_WRITE 1
 #define PF_WQ_WORKER 0x20
 
 const volatile struct biolat_settings settings SEC(".rodata.biolat");
@@ -50,10 +48,8 @@ static __noinline struct biolat_request *request_make(struct request *rq)
 {
 	__u64 key = (__u64)rq;
 
-	if (bpf_map_update_elem(&requests, &key, &new_request, BPF_NOEXIST)) {
-		loss_count(LOSS_MAP_FULL, 1);
+	if (bpf_map_update_elem(&requests, &key, &new_request, BPF_NOEXIST))
 		return NULL;
-	}
 	__sync_fetch_and_add(&n_requests, 1);
 	return bpf_map_lookup_elem(&requests, &key);
 }
@@ -95,12 +91,12 @@ static __noinline void request_own(struct request *rq, struct biolat_request *re
 
 /*
  * Returns true if the request's owner is known. A request has its owner until it is completed. A
- * request that was merged into another one is never completed; the next request at its address was
- * made at another time.
+ * request that was merged into another one is never completed; the next request at its address has
+ * its own event when it starts or, before 6.5, was made later: a merge only makes a request older.
  */
 static __always_inline bool is_owned(struct request *rq, struct biolat_request *request)
 {
-	return request->is_owned && request->made_ns == rq->start_time_ns;
+	return request->is_owned && (HAS_IO_START || request->made_ns >= rq->start_time_ns);
 }
 
 /* ---- completion ---- */
@@ -131,10 +127,10 @@ static __always_inline void count_by_parts(struct request *rq, __u64 value, __u6
 			   settings.parts & KEY_HAS_DISK ? request_disk(rq)->disk_name : NULL);
 }
 
-/* Counts each part of the time. made_ns is unknown (0) for disks whose statistics are off. */
+/* Counts each part of the time that is known. */
 static __noinline void count_times(struct request *rq, __u64 issued_ns, __u64 now_ns)
 {
-	__u64 made_ns = rq->start_time_ns;
+	__u64 made_ns = request_made_ns(rq);
 
 	count_by_parts(rq, now_ns - issued_ns, TIME_DEVICE);
 	if (!(settings.parts & KEY_HAS_TIME) || !made_ns)
@@ -148,7 +144,7 @@ static __noinline void count_times(struct request *rq, __u64 issued_ns, __u64 no
 static __noinline void report_slow(struct request *rq, struct biolat_request *request,
 				   __u64 device_ns)
 {
-	__u64 made_ns = rq->start_time_ns;
+	__u64 made_ns = request_made_ns(rq);
 	struct biolat_slow *slow;
 
 	slow = bpf_ringbuf_reserve(&slow_requests, sizeof(*slow), 0);
@@ -172,7 +168,7 @@ static __noinline void report_slow(struct request *rq, struct biolat_request *re
 static __always_inline bool is_slow(struct request *rq, struct biolat_request *request,
 				    __u64 now_ns)
 {
-	__u64 made_ns = rq->start_time_ns;
+	__u64 made_ns = request_made_ns(rq);
 
 	return now_ns - (made_ns ? made_ns : request->issued_ns) >= settings.slower_ns;
 }
@@ -213,21 +209,25 @@ static __always_inline void count_status(__s32 status)
 static __always_inline void request_end(struct request *rq, struct biolat_request *request,
 					__s32 status)
 {
-	__u64 key = (__u64)rq;
-
 	if (status)
 		count_status(status);
 	request_count(rq, request, bpf_ktime_get_ns());
-	request->issued_ns = 0;
-	if (settings.has_owners)
-		request->is_owned = false;
+}
+
+static __always_inline void request_release(struct request *rq, struct biolat_request *request)
+{
+	__u64 key = (__u64)rq;
+
+	request->issued_ns = request->bytes = 0;
+	request->is_owned = false;
 	if (n_requests > settings.n_retained && !bpf_map_delete_elem(&requests, &key))
 		__sync_fetch_and_add(&n_requests, -1);
 }
 
 /*
  * Runs for each part of a request that is completed. A write that flushes the disk's cache has a
- * second event, of 0 bytes, long after its completion.
+ * second event, of 0 bytes, long after its completion. Requests that are not wanted have elements,
+ * too, for their owners.
  */
 SEC("tp_btf/block_rq_complete")
 int biolat_complete(const __u64 *ctx)
@@ -236,12 +236,15 @@ int biolat_complete(const __u64 *ctx)
 	__u32 bytes = raw_tp_arg(ctx, 2);
 	struct biolat_request *request = request_find(rq);
 
-	if (!request || !request->issued_ns)
+	if (!request)
 		return 0;
 	if (settings.has_bytes)
 		request->bytes += bytes;
-	if (bytes >= rq->__data_len)
+	if (bytes < rq->__data_len)
+		return 0;
+	if (request->issued_ns)
 		request_end(rq, request, (__s32)raw_tp_arg(ctx, 1));
+	request_release(rq, request);
 	return 0;
 }
 
@@ -260,7 +263,10 @@ int biolat_requeue(const __u64 *ctx)
 
 /* ---- submission and issue: attached last, so that no completion is missed ---- */
 
-/* Runs in the context of the task that submits; since 6.5 (commit 5a80bd075f3b). */
+/*
+ * Runs in the context of the task that submits; since 6.5 (commit 5a80bd075f3b). Since 6.13 the
+ * kernel sets the time at which the request was made after this event.
+ */
 SEC("tp_btf/block_io_start")
 int BPF_PROG(biolat_start, struct request *rq)
 {
@@ -301,14 +307,14 @@ int biolat_issue(const __u64 *ctx)
 	if (!is_on_device(rq))
 		return 0;
 	request = request_find_or_make(rq);
-	if (!request)
+	if (!request) {
+		loss_count(LOSS_MAP_FULL, 1);
 		return 0;
+	}
 	if (settings.has_owners && !is_owned(rq, request))
 		request_own(rq, request);
 	if (settings.has_owners && !request->is_wanted)
 		return 0;
-	if (settings.has_bytes)
-		request->bytes = 0;
 	request->issued_ns = bpf_ktime_get_ns();
 	return 0;
 }

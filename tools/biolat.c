@@ -65,6 +65,7 @@ static const struct histograms_spec histograms = {
 		    "Time of block requests, from their issue to their completion." },
 	.grouping = grouping,
 	.unit = unit,
+	.in_interrupts = true,
 };
 
 /* Loads at most one of the two events that show the submitting task: the better one since 6.5. */
@@ -102,7 +103,6 @@ static int configure(struct run *run)
 		n_requests = histograms_entries(run);
 	settings.n_retained = n_requests / 2;
 	bpf_map__set_max_entries(map_find(run, "requests"), n_requests);
-	map_fill_on_demand(run, "requests");
 	return map_set_settings(run, ".rodata.biolat", &settings, sizeof(settings)) ||
 			       choose_programs(run, settings.has_owners)
 		       ? -EINVAL

@@ -519,7 +519,7 @@ struct request {
 	u64 __sector;
 	struct bio *bio;
 	struct block_device *part; /* NULL: without statistics */
-	u64 start_time_ns;	   /* 0: without statistics */
+	u64 start_time_ns;	   /* see request_made_ns() */
 };
 
 struct request___before5_11 {

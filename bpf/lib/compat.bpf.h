@@ -605,6 +605,10 @@ static __always_inline struct request *request_of_queue(const __u64 *ctx)
 	return (void *)raw_tp_arg(ctx, 1);
 }
 
+/* block_io_start: since 6.5 (commit 5a80bd075f3b), in the context of the task that submits. */
+typedef void (*btf_trace_block_io_start)(void *data, struct request *rq);
+#define HAS_IO_START bpf_core_type_exists(btf_trace_block_io_start)
+
 /* Returns the request's disk. The queue has it since 5.17 (commit f3fa33acca9f). */
 static __always_inline struct gendisk *request_disk(struct request *rq)
 {
@@ -637,6 +641,22 @@ static __always_inline __u32 request_part_number(struct request *rq)
 	if (bpf_core_type_exists(struct hd_struct___before5_11))
 		return old->part ? old->part->__dev.devt : 0;
 	return rq->part ? rq->part->bd_dev : 0;
+}
+
+#define REQ_OP_MASK  0xff
+#define REQ_OP_WRITE 1
+#define REQ_OP_FLUSH 2
+
+/*
+ * Returns when the request was made; 0: unknown. A request without statistics, such as one of a
+ * program that talks to the disk itself, has no device; since 6.13 it keeps the time of an earlier
+ * one in its place. A flush has its own time.
+ */
+static __always_inline __u64 request_made_ns(struct request *rq)
+{
+	if (!rq->part && (rq->cmd_flags & REQ_OP_MASK) != REQ_OP_FLUSH)
+		return 0;
+	return rq->start_time_ns;
 }
 
 /* Returns the cgroup that is charged for the request; NULL without CONFIG_BLK_CGROUP. */

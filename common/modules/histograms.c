@@ -129,8 +129,11 @@ static int configure_histograms(struct run *run)
 {
 	const struct histograms *hists = histograms_of(run);
 	const struct hist_unit *unit = histograms_unit(run);
+	const struct histograms_spec *spec = run_spec(run, &histograms_module);
 	struct hist_settings settings = { .mult = unit->mult, .shift = unit->shift };
 
+	if (spec && spec->in_interrupts)
+		map_fill_at_load(run);
 	settings.has_turns = run_has_turns(run);
 	map_pair_configure(run, &hists->tables, hists->entries, settings.has_turns);
 	loss_name_option(run, "entries");

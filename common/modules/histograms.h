@@ -46,6 +46,8 @@ struct histograms_spec {
 	/* Returns the unit of values that are not times, else NULL; may be NULL. */
 	const struct hist_unit *(*unit)(const struct run *run);
 
+	bool in_interrupts; /* values are recorded there, often several */
+
 	/* Adds conclusions from the histograms by key to a report; may be NULL. */
 	void (*conclude)(struct run *run, struct table_output *to, const struct hist_list *list);
 };

@@ -91,6 +91,11 @@ void map_fill_on_demand(struct run *run, const char *name)
 		set_flags(inner ? inner : map, BPF_F_NO_PREALLOC);
 }
 
+void map_fill_at_load(struct run *run)
+{
+	run->fills_on_demand = -1;
+}
+
 void *map_memory(const struct run *run, const char *name)
 {
 	struct bpf_map *map = map_find(run, name);

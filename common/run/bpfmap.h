@@ -23,9 +23,13 @@ void map_leave_out(const struct run *run, const char *name);
 
 /*
  * Allocates a hash table's elements on demand, not all at load, if the kernel can. Failed
- * allocations count as a full map.
+ * allocations count as a full map. They fail in an interrupt that makes several elements: a CPU has
+ * a reserve of one (of four up to 256 bytes), which is refilled after the interrupt.
  */
 void map_fill_on_demand(struct run *run, const char *name);
+
+/* Has all tables allocate their elements at load, for programs that run in interrupts. */
+void map_fill_at_load(struct run *run);
 
 /* Returns the memory of an array with BPF_F_MMAPABLE, after load. NULL, printed. */
 void *map_memory(const struct run *run, const char *name);

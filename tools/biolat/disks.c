@@ -35,16 +35,36 @@ static bool read_device(const char *name, unsigned int *major_number, unsigned i
 	return is_found;
 }
 
-/* Returns true if the disk, also of a partition, has requests; stacked devices have none. */
-static bool has_requests(unsigned int major_number, unsigned int minor_number)
+/* Returns true if the device's folder has that file; in a partition's, ".." is the disk's. */
+static bool has_file(unsigned int major_number, unsigned int minor_number, const char *name)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/mq", major_number, minor_number);
-	if (!access(path, F_OK))
-		return true;
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/../mq", major_number, minor_number);
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/%s", major_number, minor_number, name);
 	return !access(path, F_OK);
+}
+
+/* Returns true if the disk, also of a partition, has requests; stacked devices have none. */
+static bool has_requests(unsigned int major_number, unsigned int minor_number)
+{
+	return has_file(major_number, minor_number, "mq") ||
+	       has_file(major_number, minor_number, "../mq");
+}
+
+/* Returns true for a partition without statistics: the kernel does not note it in requests. */
+static bool is_unknown_partition(unsigned int major_number, unsigned int minor_number)
+{
+	char path[64], *text;
+	bool is_off;
+
+	if (!has_file(major_number, minor_number, "partition"))
+		return false;
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/../queue/iostats", major_number,
+		 minor_number);
+	text = readfile(path, sizeof(path), NULL);
+	is_off = text && *text == '0';
+	free(text);
+	return is_off;
 }
 
 int disks_parse(const char *what, const char *text, void *dest)
@@ -57,6 +77,11 @@ int disks_parse(const char *what, const char *text, void *dest)
 		return msg_error(
 			"%s %s: has no requests of its own (use a disk below it, see lsblk)", what,
 			text);
+	if (is_unknown_partition(major_number, minor_number))
+		return msg_error(
+			"%s %s: partition unknown while statistics are off (write 1 to the "
+			"disk's queue/iostats)",
+			what, text);
 	*(uint32_t *)dest = major_number << KERNEL_MINOR_BITS | minor_number;
 	return 0;
 }

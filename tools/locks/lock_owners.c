@@ -70,6 +70,11 @@ static bool is_thread_of(pid_t pid, pid_t tid)
 	return exists && has_our_numbers(pid);
 }
 
+static bool is_mutex(const struct lock_waiter *w)
+{
+	return strstr(w->kind, "mutex");
+}
+
 /*
  * Reads the owner from glibc's pthread_mutex_t: futex, count, owner. While threads wait, the futex
  * of a plain mutex is 2; a robust mutex, or one with priority inheritance, has the owner in the
@@ -81,7 +86,7 @@ static pid_t read_owner(const struct lock_waiter *w)
 		uint32_t futex, count, owner;
 	} mutex;
 
-	if (!strstr(w->kind, "mutex") || !peek_all(w->pid, w->addr, &mutex, sizeof(mutex)))
+	if (!is_mutex(w) || !peek_all(w->pid, w->addr, &mutex, sizeof(mutex)))
 		return 0;
 	if (mutex.futex != 2 && (mutex.futex & FUTEX_TID_MASK) != mutex.owner)
 		return 0;
@@ -96,45 +101,131 @@ static int compare_threads(const void *a, const void *b)
 	return order ? order : order_u64((uint64_t)x->tid, (uint64_t)y->tid);
 }
 
-static bool leads_back(const struct lock_waiter *w, size_t n)
+static struct lock_waiter *find_thread(struct lock_waiter *waiters, size_t n, pid_t pid, pid_t tid)
 {
-	const struct lock_waiter *at = w->next;
+	const struct lock_waiter key = { .pid = pid, .tid = tid };
 
-	for (size_t i = 0; at && at != w && i < n; i++)
-		at = at->next;
-	return at == w;
+	return tid ? bsearch(&key, waiters, n, sizeof(key), compare_threads) : NULL;
+}
+
+/* ---- the waiters that matter ---- */
+
+static int compare_futexes(const void *a, const void *b)
+{
+	const struct lock_waiter *x = *(struct lock_waiter *const *)a;
+	const struct lock_waiter *y = *(struct lock_waiter *const *)b;
+	int order = order_u64((uint64_t)x->pid, (uint64_t)y->pid);
+
+	if (!order)
+		order = order_u64(x->addr, y->addr);
+	return order ? order : order_u64((uint64_t)x->tid, (uint64_t)y->tid);
+}
+
+/* Returns the first waiter from there on that still waits for the same futex; none: its end. */
+static size_t find_waiting(struct lock_waiter *const *list, size_t i, size_t end)
+{
+	while (i < end && !still_waits(list[i]))
+		i++;
+	return i;
+}
+
+static size_t end_of_futex(struct lock_waiter *const *list, size_t i, size_t n)
+{
+	size_t end = i + 1;
+
+	while (end < n && list[end]->pid == list[i]->pid && list[end]->addr == list[i]->addr)
+		end++;
+	return end;
+}
+
+/* Chooses one waiter per mutex, and those that own one. */
+static void choose(struct lock_waiter *waiters, struct lock_waiter **list, size_t n_mutex, size_t n)
+{
+	struct lock_waiter *owner;
+
+	for (size_t i = 0, end; i < n_mutex; i = end) {
+		end = end_of_futex(list, i, n_mutex);
+		i = find_waiting(list, i, end);
+		if (i == end)
+			continue;
+		list[i]->is_chosen = true;
+		owner = find_thread(waiters, n, list[i]->pid, read_owner(list[i]));
+		if (owner)
+			owner->is_chosen = true;
+	}
+}
+
+static void look(struct lock_waiter *waiters, size_t n)
+{
+	struct lock_waiter *const end = waiters + n;
+
+	for (struct lock_waiter *w = waiters; w < end; w++)
+		w->n_waits = w->is_chosen && still_waits(w) ? count_waits(w) : 0;
+	for (struct lock_waiter *w = waiters; w < end; w++)
+		w->owner = w->n_waits ? read_owner(w) : 0;
+	for (struct lock_waiter *w = waiters; w < end; w++)
+		if (w->n_waits && count_waits(w) != w->n_waits)
+			w->n_waits = w->owner = 0;
+	for (struct lock_waiter *w = waiters; w < end; w++) {
+		w->next = find_thread(waiters, n, w->pid, w->owner);
+		if (w->next && !w->next->n_waits)
+			w->next = NULL;
+	}
+}
+
+/* ---- deadlocks ---- */
+
+/* A walk from owner to owner that comes to a waiter of its own has found a cycle. */
+static void mark_cycle(struct lock_waiter *w, size_t walk)
+{
+	for (; w && !w->walk; w = w->next)
+		w->walk = walk;
+	if (!w || w->walk != walk)
+		return;
+	for (; !w->is_in_cycle; w = w->next)
+		w->is_in_cycle = true;
+}
+
+static int compare_news(const void *a, const void *b)
+{
+	const struct lock_waiter *x = *(struct lock_waiter *const *)a;
+	const struct lock_waiter *y = *(struct lock_waiter *const *)b;
+	int order = order_u64((uintptr_t)x->lock, (uintptr_t)y->lock);
+
+	if (!order)
+		order = order_u64((uint64_t)x->owner, (uint64_t)y->owner);
+	return order ? order : order_u64((uintptr_t)x, (uintptr_t)y);
+}
+
+/* Marks the first waiter of each lock and owner. */
+static void mark_news(struct lock_waiter **list, size_t n)
+{
+	qsort(list, n, sizeof(struct lock_waiter *), compare_news);
+	for (size_t i = 0; i < n; i++)
+		list[i]->is_news = list[i]->owner && (!i || list[i - 1]->lock != list[i]->lock ||
+						      list[i - 1]->owner != list[i]->owner);
 }
 
 void lock_owners_find(struct lock_waiter *waiters, size_t n)
 {
+	struct lock_waiter **list = mem_zalloc(n + 1, sizeof(struct lock_waiter *));
+	size_t n_mutex = 0;
+
 	if (n)
 		qsort(waiters, n, sizeof(*waiters), compare_threads);
 	for (size_t i = 0; i < n; i++)
-		waiters[i].n_waits = still_waits(&waiters[i]) ? count_waits(&waiters[i]) : 0;
+		if (is_mutex(&waiters[i]))
+			list[n_mutex++] = &waiters[i];
+	qsort(list, n_mutex, sizeof(struct lock_waiter *), compare_futexes);
+	choose(waiters, list, n_mutex, n);
+	look(waiters, n);
 	for (size_t i = 0; i < n; i++)
-		waiters[i].owner = waiters[i].n_waits ? read_owner(&waiters[i]) : 0;
-	for (size_t i = 0; i < n; i++) {
-		struct lock_waiter *w = &waiters[i], owner = { .pid = w->pid, .tid = w->owner };
-
-		if (count_waits(w) != w->n_waits)
-			w->owner = 0;
-		w->next =
-			w->owner ? bsearch(&owner, waiters, n, sizeof(*w), compare_threads) : NULL;
-	}
-	for (size_t i = 0; i < n; i++)
-		waiters[i].is_in_cycle = leads_back(&waiters[i], n);
+		mark_cycle(&waiters[i], i + 1);
+	mark_news(list, n_mutex);
+	free(list);
 }
 
 /* ---- the report ---- */
-
-/* Returns true if the lock has an owner that was not printed for an earlier waiter. */
-static bool is_news(const struct lock_waiter *waiters, size_t i)
-{
-	for (size_t k = 0; k < i; k++)
-		if (waiters[k].lock == waiters[i].lock && waiters[k].owner == waiters[i].owner)
-			return false;
-	return waiters[i].owner;
-}
 
 static bool is_deadlock(const struct lock_waiter *w)
 {
@@ -216,6 +307,6 @@ void lock_owners_print(FILE *f, bool is_json, const struct lock_waiter *waiters,
 		       lock_owner_stack_fn *stack, void *arg)
 {
 	for (size_t i = 0; i < n; i++)
-		if (is_news(waiters, i))
+		if (waiters[i].is_news)
 			(is_json ? print_json_owner : print_owner)(f, &waiters[i], stack, arg);
 }

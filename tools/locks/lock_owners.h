@@ -21,17 +21,20 @@ struct lock_waiter {
 	const struct lock_name *lock;
 	const char *kind; /* as in lock_kind_name() */
 
-	/* Set by lock_owners_find(). */
-	uint64_t n_waits; /* number of its waits so far; 0: it no longer waits for the lock */
-	pid_t owner;	  /* the thread that has the lock; 0: unknown */
-	const struct lock_waiter *next; /* the owner, if it waits, too */
-	bool is_in_cycle;		/* the owners form a cycle with this thread */
+	/* Set by lock_owners_find(); 0 before. */
+	bool is_chosen;		  /* its owner is looked for */
+	uint64_t n_waits;	  /* its waits so far; 0: it no longer waits for the lock */
+	pid_t owner;		  /* the thread that has the lock; 0: unknown */
+	struct lock_waiter *next; /* the owner, if it waits, too */
+	size_t walk;		  /* number of the walk that has come here; 0: none yet */
+	bool is_in_cycle;	  /* the owners form a cycle with this thread */
+	bool is_news;		  /* no earlier waiter shows the lock with that owner */
 };
 
 /*
  * Finds the owners of mutexes of glibc, and sorts the waiters. An owner is a thread of the waiter's
  * process, found while the waiter has not run: so all threads of a deadlock wait at the same
- * moment.
+ * moment. Looks at one of the threads that wait for the same lock, and at those that own one.
  */
 void lock_owners_find(struct lock_waiter *waiters, size_t n);
 

@@ -275,7 +275,6 @@ static int read_locks(struct run *run, map_visit_fn *visit, void *arg)
 	for (size_t i = 0; !err && i < list.count; i++)
 		report_one(&reading, &list.items[i]);
 	free(list.items);
-	lock_owners_find(locks->waiters, locks->n_waiters);
 	return err;
 }
 
@@ -312,22 +311,28 @@ static struct lock_style style_of(struct run *run)
 	return (struct lock_style){ run_given(run, "waker") ? waker_stack : NULL, run };
 }
 
+static void print_owners(struct run *run, bool is_json)
+{
+	const struct locks *locks = locks_of(run);
+
+	lock_owners_find(locks->waiters, locks->n_waiters);
+	lock_owners_print(run->out, is_json, locks->waiters, locks->n_waiters, owner_stack, run);
+}
+
 static void write_text(struct run *run)
 {
 	struct lock_style style = style_of(run);
-	const struct locks *locks = locks_of(run);
 
-	lock_table_print(run->out, locks->table, &style);
-	lock_owners_print(run->out, false, locks->waiters, locks->n_waiters, owner_stack, run);
+	lock_table_print(run->out, locks_of(run)->table, &style);
+	print_owners(run, false);
 }
 
 static void append_json(struct run *run)
 {
 	struct lock_style style = style_of(run);
-	const struct locks *locks = locks_of(run);
 
-	lock_table_print_json(run->out, locks->table, &style);
-	lock_owners_print(run->out, true, locks->waiters, locks->n_waiters, owner_stack, run);
+	lock_table_print_json(run->out, locks_of(run)->table, &style);
+	print_owners(run, true);
 }
 
 const struct stacks_source lock_source = {
