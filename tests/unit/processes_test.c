@@ -211,6 +211,8 @@ TEST(after_a_loss_a_main_thread_that_ends_is_not_yet_its_process)
 	processes_clear(table);
 	CHECK(!processes_exit_thread(table, getpid(), getpid(), 11));
 	CHECK(processes_is_leaderless(table, getpid()));
+	processes_clear(table);
+	CHECK(processes_is_leaderless(table, getpid()));
 	CHECK(!processes_has_exited(table, getpid()));
 }
 
