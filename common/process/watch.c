@@ -157,11 +157,19 @@ static void report_loss(struct watch *watch)
 
 /*
  * Returns true if a process outlives its main thread, which exited when the process was not in the
- * table yet; it has been read from /proc since.
+ * table yet; it has been read from /proc since. The table may also have dropped its exit meanwhile:
+ * then the exit is noted again, and /proc is read.
  */
-static bool goes_on(const struct watch *watch, pid_t pid)
+static bool goes_on(struct watch *watch, const struct process_event *exit)
 {
-	return is_living(watch, pid) && !processes_find(watch->processes, pid)->knows_threads;
+	struct processes *processes = watch->processes;
+
+	if (!is_living(watch, exit->pid) || processes_find(processes, exit->pid)->knows_threads ||
+	    processes_exit_thread(processes, exit->pid, exit->tid, clock_now_ns()))
+		return false;
+	if (processes_is_leaderless(processes, exit->pid))
+		add_leaderless(watch, exit->pid);
+	return true;
 }
 
 static void handle(const struct process_event *event, void *arg)
@@ -180,7 +188,7 @@ static void handle(const struct process_event *event, void *arg)
 		report_change(watch, event->pid);
 		break;
 	case PROCESS_EXIT:
-		if (event->is_last && !goes_on(watch, event->pid))
+		if (event->is_last && !goes_on(watch, event))
 			report_exit(watch, event->pid);
 		break;
 	case PROCESS_LOST:
