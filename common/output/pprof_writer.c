@@ -170,7 +170,7 @@ static uint64_t known_add(struct idmap *known, const void *at, uint64_t number)
 	return number;
 }
 
-/* Returns the number of a text of a frame or an image, which many have in common. NULL: "". */
+/* Returns the number of a text of a frame, which many have in common. NULL: "". */
 static uint64_t number_shared_text(struct pprof *p, const char *text)
 {
 	uint64_t number = 0;
@@ -193,15 +193,19 @@ static uint64_t number_function(struct pprof *p, const struct frame *frame)
 	return number_message(p, &p->functions, PROFILE_FUNCTION, &function);
 }
 
-/* Declares all names resolved: pprof must not look for the file here, which may be another one. */
+/*
+ * Declares all names resolved: pprof must not look for the file here, which may be another one. An
+ * image's texts are copied: its path may be replaced while the profile is written.
+ */
 static uint64_t number_mapping(struct pprof *p, const struct image *image)
 {
 	const char *path = image->path ? image->path : image->name;
 	struct protobuf mapping = {};
 
 	protobuf_uint(&mapping, MAPPING_LIMIT, UINT64_MAX);
-	protobuf_uint(&mapping, MAPPING_FILE, number_shared_text(p, path));
-	protobuf_uint(&mapping, MAPPING_BUILD_ID, number_shared_text(p, image->build_id));
+	protobuf_uint(&mapping, MAPPING_FILE, number_text(p, path));
+	if (image->build_id)
+		protobuf_uint(&mapping, MAPPING_BUILD_ID, number_text(p, image->build_id));
 	for (uint32_t field = MAPPING_HAS_FUNCTIONS; field <= MAPPING_HAS_INLINED; field++)
 		protobuf_uint(&mapping, field, 1);
 	return number_message(p, &p->mappings, PROFILE_MAPPING, &mapping);

@@ -382,16 +382,18 @@ static void forget(struct processes *table, struct process *p)
 }
 
 /*
- * Drops a process that has exited. A live one only loses its history and its count of threads,
- * which may have missed some: without an entry, its main thread's exit would look like its own.
+ * Drops a process that has exited, unless it is published: it would look live again. A live one
+ * only loses its history and its count of threads, which may have missed some: without an entry,
+ * its main thread's exit would look like its own. If its main thread has exited, that remains
+ * known.
  */
 static void clear_link(struct hashlink *link, void *arg)
 {
 	struct process *p = container_of(link, struct process, link);
 	struct processes *table = arg;
 
-	p->knows_threads = p->has_lost_threads = p->leader_has_exited = false;
-	if (p->exit_ns)
+	p->knows_threads = p->has_lost_threads = false;
+	if (p->exit_ns && !p->published)
 		forget(table, p);
 	else
 		eras_free(&table->store, &p->latest);

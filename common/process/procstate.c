@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,13 +91,19 @@ uint64_t process_start_unix_ns(pid_t pid)
 	return start_ns < up_ns ? clock_wall_ns() - (up_ns - start_ns) : 0;
 }
 
+/* Also if no file can be opened. */
+static bool is_gone(pid_t pid)
+{
+	return pid <= 0 || (kill(pid, 0) && errno == ESRCH);
+}
+
 /* The main thread may end before the others, and is a zombie then. */
 bool process_has_ended(pid_t pid)
 {
 	struct stat_fields stat;
 
 	if (!read_stat(pid, &stat))
-		return true;
+		return is_gone(pid);
 	return (stat.state == 'Z' || stat.state == 'X') && stat.n_threads <= 1;
 }
 

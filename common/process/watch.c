@@ -45,6 +45,14 @@ static void doubt(pid_t pid, void *arg)
 	watch->doubted[watch->n_doubted++] = pid;
 }
 
+/* Each CPU may lose events several times in a batch: the processes that live by now are listed. */
+static void note_loss(struct watch *watch)
+{
+	watch->n_doubted = 0;
+	processes_visit_living(watch->processes, doubt, watch);
+	processes_clear(watch->processes);
+}
+
 static void note(struct process_event *event, void *arg)
 {
 	struct processes *processes = ((struct watch *)arg)->processes;
@@ -70,8 +78,7 @@ static void note(struct process_event *event, void *arg)
 			add_leaderless(arg, event->pid);
 		break;
 	case PROCESS_LOST:
-		processes_visit_living(processes, doubt, arg);
-		processes_clear(processes);
+		note_loss(arg);
 		break;
 	default:
 		break;
@@ -120,17 +127,20 @@ static bool is_living(const struct watch *watch, pid_t pid)
 	return p && !p->exit_ns;
 }
 
+/* A subscriber may read events meanwhile, also that more were lost: these come the next time. */
 static void report_missed_exits(struct watch *watch)
 {
 	uint64_t now_ns = clock_now_ns();
+	pid_t *doubted = watch->doubted;
+	size_t n = watch->n_doubted;
 
-	for (size_t i = 0; i < watch->n_doubted; i++)
-		if (is_living(watch, watch->doubted[i]) &&
-		    processes_check_end(watch->processes, watch->doubted[i], now_ns))
-			report_exit(watch, watch->doubted[i]);
-	free(watch->doubted);
 	watch->doubted = NULL;
 	watch->n_doubted = watch->doubted_cap = 0;
+	for (size_t i = 0; i < n; i++)
+		if (is_living(watch, doubted[i]) &&
+		    processes_check_end(watch->processes, doubted[i], now_ns))
+			report_exit(watch, doubted[i]);
+	free(doubted);
 }
 
 /* Reports all losses of a batch once: subscribers then rescan every process. */
@@ -147,11 +157,19 @@ static void report_loss(struct watch *watch)
 
 /*
  * Returns true if a process outlives its main thread, which exited when the process was not in the
- * table yet; it has been read from /proc since.
+ * table yet; it has been read from /proc since. The table may also have dropped its exit meanwhile:
+ * then the exit is noted again, and /proc is read.
  */
-static bool goes_on(const struct watch *watch, pid_t pid)
+static bool goes_on(struct watch *watch, const struct process_event *exit)
 {
-	return is_living(watch, pid) && !processes_find(watch->processes, pid)->knows_threads;
+	struct processes *processes = watch->processes;
+
+	if (!is_living(watch, exit->pid) || processes_find(processes, exit->pid)->knows_threads ||
+	    processes_exit_thread(processes, exit->pid, exit->tid, clock_now_ns()))
+		return false;
+	if (processes_is_leaderless(processes, exit->pid))
+		add_leaderless(watch, exit->pid);
+	return true;
 }
 
 static void handle(const struct process_event *event, void *arg)
@@ -170,7 +188,7 @@ static void handle(const struct process_event *event, void *arg)
 		report_change(watch, event->pid);
 		break;
 	case PROCESS_EXIT:
-		if (event->is_last && !goes_on(watch, event->pid))
+		if (event->is_last && !goes_on(watch, event))
 			report_exit(watch, event->pid);
 		break;
 	case PROCESS_LOST:

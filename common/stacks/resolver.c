@@ -310,7 +310,7 @@ static struct trace *traces_find(const struct resolver *resolver, uint64_t id)
 	struct trace *trace = find_id(resolver, id);
 
 	if (trace)
-		trace->used = resolver->traces_age.epoch;
+		trace->used = resolver->epoch;
 	return trace;
 }
 
@@ -369,7 +369,7 @@ static struct trace *intern_trace(struct resolver *resolver, const struct trace 
 		release_places(resolver, draft);
 	else
 		trace = add_trace(resolver, draft, id);
-	trace->used = resolver->traces_age.epoch;
+	trace->used = resolver->epoch;
 	return trace;
 }
 

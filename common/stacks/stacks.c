@@ -443,7 +443,7 @@ static int start_stacks(struct run *run)
 	stacks->counts.by_thread = decide(spec_of(run)->by_thread, run, false);
 	err = stack_counts_start(run, &stacks->counts, stacks->resolver);
 	if (!err)
-		stack_rings_open(&stacks->rings, source_of(run) ? NULL : gather_early);
+		err = stack_rings_open(&stacks->rings, source_of(run) ? NULL : gather_early);
 	if (err)
 		return err;
 	if (stacks_want_user(run))

@@ -211,7 +211,25 @@ TEST(after_a_loss_a_main_thread_that_ends_is_not_yet_its_process)
 	processes_clear(table);
 	CHECK(!processes_exit_thread(table, getpid(), getpid(), 11));
 	CHECK(processes_is_leaderless(table, getpid()));
+	processes_clear(table);
+	CHECK(processes_is_leaderless(table, getpid()));
 	CHECK(!processes_has_exited(table, getpid()));
+}
+
+TEST(after_a_loss_an_ended_process_does_not_live_again)
+{
+	struct maps *maps;
+
+	processes_exec(table, NOBODY, 10);
+	map(NOBODY, 0x1000, 0x2000, 1, 11);
+	maps = processes_recall(table, NOBODY, 12);
+	processes_publish(table, NOBODY, maps);
+	maps_release(maps);
+	processes_exit(table, NOBODY, 13);
+	processes_clear(table);
+	CHECK(processes_has_exited(table, NOBODY));
+	processes_publish(table, NOBODY, NULL);
+	CHECK_EQ(processes_stats(table).n_processes, 0);
 }
 
 TEST(whoever_ended_first_is_forgotten_first_and_counted)

@@ -2,6 +2,7 @@
 /* What /proc tells of processes in several states. */
 #include <pthread.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 
 #include "process/procmaps.h"
 #include "process/procstate.h"
@@ -23,6 +24,21 @@ TEST(a_zombie_has_ended)
 	waitpid(pid, NULL, 0);
 	CHECK(process_has_ended(pid));
 	CHECK(!process_has_ended(getpid()));
+}
+
+/* No more files can be opened then. */
+TEST(a_process_that_cannot_be_asked_has_not_ended)
+{
+	struct rlimit before, none;
+	bool has_ended;
+
+	CHECK(!getrlimit(RLIMIT_NOFILE, &before));
+	none = before;
+	none.rlim_cur = 0;
+	CHECK(!setrlimit(RLIMIT_NOFILE, &none));
+	has_ended = process_has_ended(getpid());
+	CHECK(!setrlimit(RLIMIT_NOFILE, &before));
+	CHECK(!has_ended);
 }
 
 TEST(a_name_may_hold_newlines)

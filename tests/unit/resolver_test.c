@@ -70,13 +70,17 @@ static void count_forgotten(uint64_t id, void *arg)
 	forgotten = forgotten * 10 + id;
 }
 
-/* Each report is an epoch after the one before. */
-static void end_report(void)
+static uint64_t after_epoch(void)
 {
 	static uint64_t now_ns;
 
-	now_ns = (now_ns ? now_ns : clock_now_ns()) + EPOCH_NS;
-	resolver_end_report(resolver, now_ns);
+	return now_ns = (now_ns ? now_ns : clock_now_ns()) + EPOCH_NS;
+}
+
+/* Each report is an epoch after the one before. */
+static void end_report(void)
+{
+	resolver_end_report(resolver, after_epoch());
 }
 
 static void end_turns(int n)
@@ -120,6 +124,27 @@ TEST(what_an_ended_process_had_is_let_go_but_not_what_was_folded)
 		end_report();
 	CHECK_STR(name_of(folded), "");
 	CHECK(*name_of(5)); /* its process lives */
+}
+
+/* Reports are further apart than two epochs. */
+TEST(what_a_report_used_is_there_for_the_next)
+{
+	uint64_t folded;
+
+	define(3, child, (uintptr_t)leaf);
+	folded = resolver_fold(resolver, 3);
+	resolver_process_ended(resolver, child);
+	end_turns(2);
+	for (int report = 0; report < 3; report++) {
+		for (int i = 0; i < 4; i++)
+			resolver_tick(resolver, after_epoch());
+		CHECK_STR(name_of(folded), "leaf");
+		end_report();
+	}
+	for (int i = 0; i < 4; i++)
+		resolver_tick(resolver, after_epoch());
+	end_report();
+	CHECK_STR(name_of(folded), "");
 }
 
 TEST(a_waker_is_folded_with_its_stack)

@@ -378,6 +378,38 @@ TEST(a_process_that_ends_after_a_loss_is_told_once)
 	CHECK_EQ(seen.n_exited, 1);
 }
 
+/* As those that BPF has tables of. */
+static void publish_mappings(pid_t pid)
+{
+	struct processes *table = watch_processes(watch);
+	struct maps *maps = processes_read(table, pid, clock_now_ns());
+
+	processes_publish(table, pid, maps);
+	maps_release(maps);
+}
+
+/* The exit is noted, then the loss, and both are handled. */
+TEST(a_process_that_ends_before_a_loss_is_told_once)
+{
+	pid_t child;
+
+	NEED_WATCH();
+	stay_on_one_cpu();
+	read_mappings(getpid());
+	child = start_child();
+	watch_read(watch);
+	CHECK_EQ(seen.child, child);
+	publish_mappings(child);
+	end_child(child);
+	for (int i = 0; i < 10000; i++)
+		map_code();
+	processes_state(watch_processes(watch), child, clock_now_ns()); /* notes what there is */
+	map_code();
+	watch_read(watch);
+	CHECK(seen.n_lost >= 1);
+	CHECK_EQ(seen.n_exited, 1);
+}
+
 /* The inode of the first file that a process had mapped at that time whose path ends so. */
 static ino_t find_inode(struct processes *table, pid_t pid, uint64_t time_ns, const char *ending)
 {
