@@ -26,16 +26,13 @@ struct options {
 static const struct options defaults;
 
 static const struct opt opts[] = {
-	{ 'P', "pids", NULL, OPT_FLAG(struct options, by_process),
-	  "print a histogram per process" },
-	{ 'L', "tids", NULL, OPT_FLAG(struct options, by_thread), "print a histogram per thread" },
-	{ 0, "pidnss", NULL, OPT_FLAG(struct options, by_pidns),
-	  "print a histogram per pid namespace" },
-	{ 0, "per-cpu", NULL, OPT_FLAG(struct options, by_cpu), "print a histogram per CPU" },
-	{ 0, "per-cgroup", NULL, OPT_FLAG(struct options, by_cgroup),
-	  "print a histogram per cgroup (v2)" },
+	{ 'P', "pids", NULL, OPT_FLAG(struct options, by_process), "split by process" },
+	{ 'L', "tids", NULL, OPT_FLAG(struct options, by_thread), "split by thread" },
+	{ 0, "pidnss", NULL, OPT_FLAG(struct options, by_pidns), "split by pid namespace" },
+	{ 0, "per-cpu", NULL, OPT_FLAG(struct options, by_cpu), "split by CPU" },
+	{ 0, "per-cgroup", NULL, OPT_FLAG(struct options, by_cgroup), "split by cgroup (v2)" },
 	{ 0, "per-container", NULL, OPT_FLAG(struct options, by_container),
-	  "print a histogram per container (from cgroup paths)" },
+	  "split by container (from cgroup paths)" },
 	{ 0, "throttled", NULL, OPT_FLAG(struct options, by_cause),
 	  "separate waits caused by CPU quotas from the rest" },
 	{ 0, "slower", "USEC", OPT_DURATION(struct options, slower_ns, NS_PER_US),

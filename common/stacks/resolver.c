@@ -186,8 +186,8 @@ static uint32_t merge_functions(const struct meanings *meanings, const struct st
  */
 
 /*
- * The cache of interned stacks is full if so many came after it was last full: most stacks that
- * recur have a definition, and those of a just-in-time compiler never do.
+ * Interned stacks by which the cache grows until it is full: most stacks that recur have a
+ * definition, and those of a just-in-time compiler never recur.
  */
 #define MANY_TRACES 4096
 

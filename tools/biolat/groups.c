@@ -119,10 +119,9 @@ static int check_lines(struct run *run)
 	if (run->is_metrics)
 		return msg_error(
 			"--slower prints events; it can't be combined with --format prometheus");
-	return histograms_refuse_units(run, "with --slower") ||
-			       histograms_refuse(run, "with --slower")
-		       ? -EINVAL
-		       : 0;
+	if (histograms_refuse_units(run, "with --slower"))
+		return -EINVAL;
+	return run_refuse(run, (const char *[]){ "timestamp", NULL }, "with --slower");
 }
 
 int groups_check(struct run *run)
