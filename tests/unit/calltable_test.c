@@ -361,9 +361,12 @@ TEST(tables_are_added_up)
 #define PER_ROUND 10000
 #define ALIVE	  8 /* a process with few calls */
 
+static size_t n_asked;
+
 static bool is_not_alive(void *arg, uint32_t tgid)
 {
 	(void)arg;
+	n_asked++;
 	return tgid != ALIVE;
 }
 
@@ -438,4 +441,21 @@ TEST(where_processes_are_merged_their_times_are)
 	/* 16385 * 16386 / 2 us */
 	CHECK_HAS(text, "\n0      [others]        read                      16385 "
 			"134242305.000 ");
+}
+
+/* Each is a file to be read, in every report. */
+TEST(a_process_with_many_calls_is_looked_up_once)
+{
+	struct calltable *part;
+
+	begin(true, true);
+	part = calltable_new(&layout);
+	layout.has_ended = is_not_alive;
+	n_asked = 0;
+	for (int32_t i = 0; i <= CALLTABLE_MAX_ENTRIES; i++)
+		add_to(part, ALIVE + (uint32_t)i % 2, i, 0, 1);
+	calltable_take(table, part);
+	calltable_free(part);
+	CHECK_EQ(n_asked, 2);
+	CHECK_EQ(calltable_total(table), CALLTABLE_MAX_ENTRIES + 1);
 }

@@ -177,15 +177,20 @@ static void join_equal(struct calltable *table)
 
 /* ---- fewer entries ---- */
 
-/* Merges exited processes. */
+/* Merges exited processes. Entries of a process are consecutive: it is looked up once. */
 static void shrink(struct calltable *table)
 {
 	const struct call_layout *layout = table->layout;
+	uint32_t known = CALLTABLE_OTHERS;
+	bool has_ended = false;
 
 	for (size_t i = 0; i < table->count; i++) {
 		uint32_t *tgid = &table->entries[i].key.tgid;
 
-		if (*tgid != CALLTABLE_OTHERS && layout->has_ended(layout->arg, *tgid))
+		if (*tgid != known)
+			has_ended = layout->has_ended(layout->arg, *tgid);
+		known = *tgid;
+		if (has_ended)
 			*tgid = CALLTABLE_OTHERS;
 	}
 	join_equal(table);
