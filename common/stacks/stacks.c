@@ -684,14 +684,14 @@ static int make_report(struct run *run, const struct writer *writer)
 
 /*
  * A peek must not go to a stream whose readers add reports, or expect a single result: it is
- * printed as text then.
+ * printed as text then. JSON and CSV have the window of each report.
  */
 static bool goes_aside(const struct run *run)
 {
 	const struct writer *writer = stacks_of(run)->writer;
 
 	return run->is_peek && run->out_is_stream && writer != &text_writer &&
-	       writer != &json_writer;
+	       writer != &json_writer && writer != &csv_writer;
 }
 
 static int report_aside(struct run *run)
