@@ -279,6 +279,26 @@ TEST(metrics_by_error_have_no_calls_without)
 	metrics_free(to.metrics);
 }
 
+TEST(interrupted_calls_are_not_among_metrics_of_failures)
+{
+	struct table_output to = { .format = &metrics_table, .metrics = metrics_new() };
+
+	begin(false, true);
+	layout.by_error = true;
+	add(0, SYS_read, 4, 2);
+	add(0, SYS_read, 512, 9);
+	calltable_write(table, &to, (struct call_room){ .rows = 10 });
+	CHECK_STR(PRINTED(f, metrics_write(f, to.metrics, 0)),
+		  "# HELP tracelets_syscount_failures_total System calls that failed, by error.\n"
+		  "# TYPE tracelets_syscount_failures_total counter\n"
+		  "tracelets_syscount_failures_total{call=\"read\",error=\"EINTR\"} 2\n"
+		  "# HELP tracelets_syscount_restarts_total System calls that were interrupted "
+		  "and may be restarted, by error.\n"
+		  "# TYPE tracelets_syscount_restarts_total counter\n"
+		  "tracelets_syscount_restarts_total{call=\"read\",error=\"ERESTARTSYS\"} 9\n");
+	metrics_free(to.metrics);
+}
+
 static void add_flight(struct in_flight *flights, uint32_t tid, uint64_t began_ns,
 		       uint64_t off_cpu_ns)
 {

@@ -304,6 +304,11 @@ static const struct metric failures_metric = {
 	.help = "System calls that failed, by error.",
 };
 
+static const struct metric restarts_metric = {
+	.name = "tracelets_syscount_restarts_total",
+	.help = "System calls that were interrupted and may be restarted, by error.",
+};
+
 static const struct metric seconds_metric = {
 	.name = "tracelets_syscount_seconds",
 	.help = "Time that system calls took.",
@@ -371,7 +376,8 @@ static void begin_part(struct writing *writing, enum part part, unsigned int max
 	if (part == PART_RESTARTS)
 		writing->columns[ERROR].title = "INTERRUPTED";
 	if (layout->by_error)
-		writing->columns[COUNT].metric = &failures_metric;
+		writing->columns[COUNT].metric =
+			part == PART_RESTARTS ? &restarts_metric : &failures_metric;
 	writing->table = (struct table){
 		.type = types[part],
 		.columns = writing->columns,
