@@ -49,7 +49,7 @@ static const struct opt opts[] = {
 	{ 'c', "ppid", "PID", OPT_PARSED(struct options, filter.ppid, target_parse_pid),
 	  "trace only children of this process" },
 	{ 'T', "rows", "N", OPT_UINT(struct options, rows, 1, UINT32_MAX),
-	  "print N rows (default 10; JSON: all)" },
+	  "print N rows (default 10; JSON and CSV: all)" },
 	{ 0, "top", NULL, OPT_FLAG(struct options, is_live), "show a live table on the terminal",
 	  "in-flight" },
 	{ 'x', "failures", NULL, OPT_FLAG(struct options, filter.only_failed),
@@ -112,7 +112,7 @@ static int check(struct run *run)
 	static const char *const about_text[] = { "in-flight", "rows", "top", "milliseconds",
 						  NULL };
 	static const char *const about_times[] = { "milliseconds", NULL };
-	static const char *const other_rows[] = { "in-flight", NULL };
+	static const char *const not_in_csv[] = { "in-flight", "milliseconds", NULL };
 	const struct options *options = run->options;
 	bool has_times = request(run).layout.timed || options->in_flight;
 
@@ -121,7 +121,7 @@ static int check(struct run *run)
 		exit(fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS);
 	}
 	if (run_refuse_in_metrics(run, about_text) ||
-	    (run->table_format == &csv_table && run_refuse(run, other_rows, "on --format csv")))
+	    (run->table_format == &csv_table && run_refuse(run, not_in_csv, "on --format csv")))
 		return -EINVAL;
 	if (!has_times && run_refuse(run, about_times, "without -L, --histogram or --in-flight"))
 		return -EINVAL;

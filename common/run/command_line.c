@@ -167,14 +167,14 @@ static bool has_metrics(const struct run *run)
 	return false;
 }
 
-/* Sets the format of numbers: by --format, else by the output's extension, else text. */
+/* Sets the format of numbers: by --format, else by the output's extension unless -f, else text. */
 static void note_format(struct run *run)
 {
 	const struct table_format *format = NULL;
 
 	if (run->format)
 		format = table_format_by_name(run->format);
-	else if (run->output_path)
+	else if (run->output_path && !run_given(run, "folded"))
 		format = table_format_by_extension(run->output_path);
 	if (!format || (format->has_totals && !has_metrics(run)))
 		format = &text_table;

@@ -17,6 +17,7 @@
 #include "run/kernelbtf.h"
 
 #define WHOLE_MAX_BYTES (256 << 20)
+#define MAX_DEPTH	32 /* of types within types */
 
 /* A name that the object uses, without "___flavor". */
 struct name {
@@ -87,10 +88,11 @@ struct cut {
 	uint32_t *offsets; /* of types, by id */
 	size_t n_types;
 	uint32_t *new_ids; /* by id; 0: not requested */
-	uint32_t *todo;	   /* requested types whose members may not be requested yet */
-	size_t n_todo;
+	uint32_t *roots;   /* types requested by their names */
+	size_t n_roots;
 	FILE *out_types, *out_strings;
 	size_t n_out_strings; /* bytes */
+	bool has_failed;
 };
 
 /* Layout of each kind: data that follows a type, and ids of types in it. */
@@ -153,14 +155,6 @@ static const char *name_at(const struct cut *cut, uint32_t offset)
 	return offset < cut->strings_size ? cut->strings + offset : "";
 }
 
-static void want(struct cut *cut, uint32_t id)
-{
-	if (!id || id >= cut->n_types || cut->new_ids[id])
-		return;
-	cut->new_ids[id] = 1;
-	cut->todo[cut->n_todo++] = id;
-}
-
 /* Requests a type that is named. Names of attach targets begin with "btf_trace_" or "bpf_". */
 static void match(struct cut *cut, const struct kernelbtf *kernelbtf, uint32_t id)
 {
@@ -177,7 +171,7 @@ static void match(struct cut *cut, const struct kernelbtf *kernelbtf, uint32_t i
 	if (!is_type)
 		name->target_id = id;
 	if (!btf_is_func(t))
-		want(cut, id);
+		cut->roots[cut->n_roots++] = id;
 }
 
 /* Matches all types, some 150,000, in one pass. -EINVAL for an unknown kind. */
@@ -198,6 +192,33 @@ static int match_types(struct cut *cut, const struct kernelbtf *kernelbtf)
 	return 0;
 }
 
+/* Values in new_ids, until all types are requested. */
+enum {
+	IS_OPEN = 1, /* types that it contains are being requested */
+	IS_COMPLETE,
+};
+
+/*
+ * Requests a type and all types that it contains by value. Fails if it contains itself: libbpf
+ * would follow that forever.
+ */
+static void want(struct cut *cut, uint32_t id, int depth)
+{
+	const struct btf_type *t = type_at(cut, id);
+	const uint32_t *part;
+
+	if (!id || id >= cut->n_types || cut->new_ids[id] == IS_COMPLETE)
+		return;
+	if (cut->new_ids[id] == IS_OPEN || depth > MAX_DEPTH) {
+		cut->has_failed = true;
+		return;
+	}
+	cut->new_ids[id] = IS_OPEN;
+	for (uint32_t i = 0; !btf_is_ptr(t) && (part = reference(t, i)); i++)
+		want(cut, *part, depth + 1);
+	cut->new_ids[id] = IS_COMPLETE;
+}
+
 /* Requests the types that a tracepoint's arguments point to: the verifier compares them. */
 static void want_arguments(struct cut *cut, const struct btf_type *t)
 {
@@ -206,36 +227,37 @@ static void want_arguments(struct cut *cut, const struct btf_type *t)
 	if (strncmp(name_at(cut, t->name_off), "btf_trace_", 10) != 0 || !btf_is_ptr(ptr) ||
 	    !btf_is_func_proto(proto))
 		return;
-	want(cut, ptr->type);
+	want(cut, ptr->type, 0);
 	for (uint32_t i = 0; i < btf_vlen(proto); i++) {
 		const struct btf_type *argument = type_at(cut, btf_params(proto)[i].type);
 
 		if (btf_is_ptr(argument))
-			want(cut, argument->type);
+			want(cut, argument->type, 0);
 	}
 }
 
-static void want_parts(struct cut *cut)
+static void want_roots(struct cut *cut)
 {
-	while (cut->n_todo) {
-		const struct btf_type *t = type_at(cut, cut->todo[--cut->n_todo]);
-		uint32_t *id;
+	for (size_t i = 0; i < cut->n_roots; i++) {
+		const struct btf_type *t = type_at(cut, cut->roots[i]);
 
-		for (uint32_t i = 0; !btf_is_ptr(t) && (id = reference(t, i)); i++)
-			want(cut, *id);
+		want(cut, cut->roots[i], 0);
 		if (btf_is_typedef(t))
 			want_arguments(cut, t);
 	}
 }
 
+/* Writes a name, once per use; fails above a limit, as a forged file may use one very often. */
 static uint32_t put_string(struct cut *cut, const char *text)
 {
-	size_t at = cut->n_out_strings, size = strlen(text) + 1;
+	size_t at = cut->n_out_strings, size;
 
-	if (!*text && at)
+	if (cut->has_failed || (!*text && at))
 		return 0;
+	size = strlen(text) + 1;
 	fwrite(text, size, 1, cut->out_strings);
 	cut->n_out_strings += size;
+	cut->has_failed = cut->n_out_strings > WHOLE_MAX_BYTES;
 	return (uint32_t)at;
 }
 
@@ -247,7 +269,7 @@ static void put_type(struct cut *cut, const struct btf_type *t)
 
 	memcpy(copy, t, size_of(t));
 	copy->name_off = put_string(cut, name_at(cut, t->name_off));
-	for (uint32_t i = 0; i < btf_vlen(t); i++) {
+	for (uint32_t i = 0; kinds[btf_kind(t)].bytes_each && i < btf_vlen(t); i++) {
 		at = element(copy, i);
 		*at = put_string(cut, name_at(cut, *at));
 	}
@@ -289,7 +311,7 @@ static int write_cut(struct cut *cut, int fd)
 	size = (ssize_t)(sizeof(header) + parts[1].iov_len + parts[2].iov_len);
 	free(parts[1].iov_base);
 	free(parts[2].iov_base);
-	return written == size ? 0 : -EIO;
+	return cut->has_failed ? -EINVAL : written == size ? 0 : -EIO;
 }
 
 static int open_cut(struct cut *cut, const void *whole, size_t size)
@@ -315,21 +337,23 @@ int kernelbtf_cut(struct kernelbtf *kernelbtf, const void *whole, size_t size)
 	int err = open_cut(&cut, whole, size);
 	size_t n_max;
 
-	qsort(kernelbtf->names, kernelbtf->n_names, sizeof(*kernelbtf->names), compare_names);
+	if (kernelbtf->n_names)
+		qsort(kernelbtf->names, kernelbtf->n_names, sizeof(*kernelbtf->names),
+		      compare_names);
 	if (err)
 		return err;
 	n_max = cut.types_size / sizeof(struct btf_type) + 1; /* untouched memory costs nothing */
 	cut.offsets = mem_zalloc(n_max, sizeof(*cut.offsets));
 	cut.new_ids = mem_zalloc(n_max, sizeof(*cut.new_ids));
-	cut.todo = mem_zalloc(n_max, sizeof(*cut.todo));
+	cut.roots = mem_zalloc(n_max, sizeof(*cut.roots));
 	err = match_types(&cut, kernelbtf);
 	if (!err) {
-		want_parts(&cut);
+		want_roots(&cut);
 		err = write_cut(&cut, kernelbtf->fd);
 	}
 	free(cut.offsets);
 	free(cut.new_ids);
-	free(cut.todo);
+	free(cut.roots);
 	return err;
 }
 

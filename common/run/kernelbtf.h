@@ -32,7 +32,8 @@ void kernelbtf_want_types(struct kernelbtf *kernelbtf, const struct btf *local);
 /*
  * Gives libbpf the requested types of `whole` (size bytes of BTF), with all types that they contain
  * by value. Pointers to types that are not requested become pointers to void; types of tracepoints
- * ("btf_trace_") request those that their arguments point to. -EINVAL: invalid BTF.
+ * ("btf_trace_") request those that their arguments point to. -EINVAL: invalid BTF, also a type
+ * that contains itself.
  */
 int kernelbtf_cut(struct kernelbtf *kernelbtf, const void *whole, size_t size);
 

@@ -50,7 +50,8 @@ void loss_name_option(struct run *run, const char *option)
 
 void loss_add(struct run *run, const char *what, uint64_t value)
 {
-	run->losses.more_text = what;
+	if (value)
+		run->losses.more_text = what;
 	run->losses.more += value;
 }
 

@@ -18,8 +18,8 @@ void run_facts_print(struct run *run);
 void loss_name_option(struct run *run, const char *option);
 
 /*
- * Adds counted values that can't be shown. what: the reason, one string per run, which must stay
- * valid.
+ * Adds counted values that can't be shown. what: the reason, which must stay valid; of several, the
+ * last one is printed.
  */
 void loss_add(struct run *run, const char *what, uint64_t value);
 

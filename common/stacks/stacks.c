@@ -575,17 +575,23 @@ static void print_left_out(struct making *making)
 			       remark ? spec_of(run)->remarks[remark] : NULL);
 }
 
+/* Resets totals, if the report replaces the previous one. */
+static void begin_account(struct run *run)
+{
+	const struct stacks_source *source = source_of(run);
+
+	if (source && !source->adds_up && !run->is_peek)
+		run->recorded = run->losses.more = 0;
+}
+
 static void account(struct making *making)
 {
-	const struct stacks_source *source = source_of(making->run);
 	struct run *run = making->run;
 
 	if (run->is_peek)
 		return;
 	print_reasons(making);
 	print_left_out(making);
-	if (source && !source->adds_up)
-		run->recorded = run->losses.more = 0;
 	run->recorded += profile_total(making->profile.profile) / written_divisor(making);
 	loss_add(run, "without their stack: ring buffer full",
 		 making->profile.undefined / divisor_of(run));
@@ -668,6 +674,7 @@ static int make_report(struct run *run, const struct writer *writer)
 	int err;
 
 	report_memory_begin(run);
+	begin_account(run);
 	making.profile.profile = new_profile(&making);
 	err = collect(&making);
 	profile_scale(making.profile.profile, divisor_of(run) / written_divisor(&making));
@@ -684,14 +691,14 @@ static int make_report(struct run *run, const struct writer *writer)
 
 /*
  * A peek must not go to a stream whose readers add reports, or expect a single result: it is
- * printed as text then.
+ * printed as text then. JSON and CSV have the window of each report.
  */
 static bool goes_aside(const struct run *run)
 {
 	const struct writer *writer = stacks_of(run)->writer;
 
 	return run->is_peek && run->out_is_stream && writer != &text_writer &&
-	       writer != &json_writer;
+	       writer != &json_writer && writer != &csv_writer;
 }
 
 static int report_aside(struct run *run)

@@ -345,6 +345,21 @@ TEST(sigusr1_shows_a_text_of_stacks_as_it_is)
 	CHECK(lines_with(tool->out, "    plan_nap") >= 2);
 }
 
+/* As in tables of numbers. */
+TEST(sigusr1_shows_csv_of_stacks_as_it_is)
+{
+	struct proc *work = work_start("plan", "1", "13", "2", "0");
+	struct proc *tool = tool_start_on(work, "offcputime", "--format", "csv", "--state", "S");
+
+	work_do(work);
+	proc_signal(tool, SIGUSR1);
+	CHECK(proc_wait_for(tool, "plan_run;plan_nap"));
+	CHECK(tool->out_bytes > 0);
+	tool_stop(tool);
+	CHECK_EQ(count_in(tool->out, "type,start_unix_ns,"), 1);
+	CHECK(lines_with(tool->out, "plan_run;plan_nap") >= 2);
+}
+
 /* Where nothing is written before the end, it is the hangup that tells. */
 TEST(a_closed_pipe_ends_a_run_quietly)
 {

@@ -492,6 +492,13 @@ TEST_UNLESS(memleak_lacks, what_does_not_fit_is_said)
 		    (uint64_t)(100003 * (100 - percent) / 100), 60);
 }
 
+TEST_UNLESS(memleak_lacks, mappings_that_do_not_fit_are_said)
+{
+	struct proc *tool = trace(work_start("leaky", "all", "1"), "--entries=1");
+
+	CHECK_HAS(tool->err, " % of bytes lost: more mappings than --entries\n");
+}
+
 /* ---- what is counted, and once ---- */
 
 TEST_UNLESS(memleak_lacks, a_large_block_is_the_callers_and_not_mmaps)

@@ -279,6 +279,26 @@ TEST(metrics_by_error_have_no_calls_without)
 	metrics_free(to.metrics);
 }
 
+TEST(interrupted_calls_are_not_among_metrics_of_failures)
+{
+	struct table_output to = { .format = &metrics_table, .metrics = metrics_new() };
+
+	begin(false, true);
+	layout.by_error = true;
+	add(0, SYS_read, 4, 2);
+	add(0, SYS_read, 512, 9);
+	calltable_write(table, &to, (struct call_room){ .rows = 10 });
+	CHECK_STR(PRINTED(f, metrics_write(f, to.metrics, 0)),
+		  "# HELP tracelets_syscount_failures_total System calls that failed, by error.\n"
+		  "# TYPE tracelets_syscount_failures_total counter\n"
+		  "tracelets_syscount_failures_total{call=\"read\",error=\"EINTR\"} 2\n"
+		  "# HELP tracelets_syscount_restarts_total System calls that were interrupted "
+		  "and may be restarted, by error.\n"
+		  "# TYPE tracelets_syscount_restarts_total counter\n"
+		  "tracelets_syscount_restarts_total{call=\"read\",error=\"ERESTARTSYS\"} 9\n");
+	metrics_free(to.metrics);
+}
+
 static void add_flight(struct in_flight *flights, uint32_t tid, uint64_t began_ns,
 		       uint64_t off_cpu_ns)
 {
@@ -361,9 +381,12 @@ TEST(tables_are_added_up)
 #define PER_ROUND 10000
 #define ALIVE	  8 /* a process with few calls */
 
+static size_t n_asked;
+
 static bool is_not_alive(void *arg, uint32_t tgid)
 {
 	(void)arg;
+	n_asked++;
 	return tgid != ALIVE;
 }
 
@@ -438,4 +461,21 @@ TEST(where_processes_are_merged_their_times_are)
 	/* 16385 * 16386 / 2 us */
 	CHECK_HAS(text, "\n0      [others]        read                      16385 "
 			"134242305.000 ");
+}
+
+/* Each is a file to be read, in every report. */
+TEST(a_process_with_many_calls_is_looked_up_once)
+{
+	struct calltable *part;
+
+	begin(true, true);
+	part = calltable_new(&layout);
+	layout.has_ended = is_not_alive;
+	n_asked = 0;
+	for (int32_t i = 0; i <= CALLTABLE_MAX_ENTRIES; i++)
+		add_to(part, ALIVE + (uint32_t)i % 2, i, 0, 1);
+	calltable_take(table, part);
+	calltable_free(part);
+	CHECK_EQ(n_asked, 2);
+	CHECK_EQ(calltable_total(table), CALLTABLE_MAX_ENTRIES + 1);
 }

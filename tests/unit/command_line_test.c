@@ -4,13 +4,23 @@
 #include "silent.h"
 #include "unit.h"
 
-static const struct opt no_opts[] = { {} };
+struct options {
+	bool folded;
+};
+
+static const struct options defaults;
+static const struct opt opts[] = { { 'f', "folded", NULL, OPT_FLAG(struct options, folded) }, {} };
+static const struct module numbers = { .has_metrics = true };
 static const struct tool tool = {
 	.name = "tool",
 	.unit = "samples",
 	.operands = OPERANDS_DURATION,
-	.opts = no_opts,
+	.opts = opts,
+	.options = DEFAULTS(defaults),
+	.modules = { { &numbers } },
 };
+
+static bool is_metrics; /* of the last command line */
 
 #define PARSE(...) parse((const char *[]){ "tool", __VA_ARGS__, NULL })
 
@@ -23,6 +33,7 @@ static int parse(const char **argv)
 		argc++;
 	run_init(&run, &tool);
 	err = command_line_parse(&run, argc, (char **)argv);
+	is_metrics = run.is_metrics;
 	run_free(&run);
 	restore_stderr(stderr_fd);
 	return err;
@@ -40,4 +51,12 @@ TEST(files_of_a_series_are_kept)
 		CHECK_EQ(PARSE(option, value, "--output", "cpu.txt", "10"), -EINVAL);
 		CHECK_EQ(PARSE(option, value, "--interval", "1"), -EINVAL);
 	}
+}
+
+TEST(folded_stacks_prevail_over_what_a_name_promises)
+{
+	CHECK_EQ(PARSE("--output", "cpu.prom"), 0);
+	CHECK(is_metrics);
+	CHECK_EQ(PARSE("-f", "--output", "cpu.prom"), 0);
+	CHECK(!is_metrics);
 }

@@ -171,3 +171,36 @@ TEST(refuses_what_is_cut_off_or_unknown)
 	first->info = 31u << 24;
 	CHECK(!cut_types(copy, size));
 }
+
+/* libbpf looks through const and volatile until another type comes. */
+TEST(refuses_types_that_hold_themselves)
+{
+	struct btf *ring = btf__new_empty();
+
+	btf__add_const(ring, 2);
+	btf__add_volatile(ring, 1);
+	btf__add_struct(ring, "task", 8);
+	btf__add_field(ring, "in", 1, 0, 0);
+	data = btf__raw_data(ring, &size);
+	CHECK(!cut_types(data, size));
+	btf__free(ring);
+}
+
+TEST(a_number_of_elements_that_there_are_not_changes_nothing)
+{
+	struct btf *forged;
+	int id;
+
+	for (uint32_t i = 1; i < btf__type_cnt(whole); i++) {
+		struct btf_type *t = (struct btf_type *)btf__type_by_id(whole, i);
+
+		if (btf_is_int(t) || btf_is_const(t))
+			t->info |= 3;
+	}
+	btf__add_ptr(whole, 0); /* libbpf makes the bytes anew */
+	data = btf__raw_data(whole, &size);
+	forged = cut_types(data, size);
+	id = forged ? btf__find_by_name_kind(forged, "int", BTF_KIND_INT) : 0;
+	CHECK_EQ(id > 0 ? btf_int_bits(btf__type_by_id(forged, (uint32_t)id)) : 0, 32);
+	btf__free(forged);
+}

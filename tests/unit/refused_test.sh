@@ -35,7 +35,7 @@ close_group()
 }
 
 # Lines "CULPRIT | TOOLS | WORDS", as a shell reads them, below the name of what they show.
-all='runqlat offcputime locks profile syscount pagefaults memleak'
+all='runqlat biolat offcputime locks profile syscount pagefaults memleak'
 stacks='profile offcputime locks pagefaults memleak'
 group='' bad=0
 while IFS= read -r line; do
@@ -172,6 +172,7 @@ what_has_no_effect_is_refused:
 
 what_has_no_effect_on_csv_is_refused:
 --in-flight | syscount | --format csv --in-flight
+--milliseconds | syscount | --format csv -Lm
 --timestamp | runqlat | --format csv -T
 csv, prometheus | runqlat | --format cvs
 

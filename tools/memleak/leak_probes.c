@@ -530,7 +530,9 @@ int leak_probes_add(struct leak_probes *probes, pid_t pid)
 	process->had_ended = process->has_exited = false;
 	process_comm(pid, process->comm, sizeof(process->comm));
 	process->cgroup_id = cgroup_id ? cgroup_id : process->cgroup_id;
-	if (n > 0 && find_anchor(probes, process))
+	if (n > 0 && !find_anchor(probes, process))
+		n = -ESRCH;
+	if (n > 0)
 		n = probe_functions(probes, process, process->found->n_functions - (size_t)n);
 	allocators_close(process->found);
 	return n;

@@ -48,10 +48,8 @@ struct leak_report {
 	struct growths *growths;
 	struct ranges *ranges;	       /* memory that is mapped */
 	struct ringbuf *range_changes; /* NULL: the kernel is traced */
-	/* lost bytes of ranges that were added to the run's losses */
-	uint64_t lost_bytes;
-	struct ringbuf *calls; /* --trace */
-	unsigned int n_headed; /* number of files with a heading for calls */
+	struct ringbuf *calls;	       /* --trace */
+	unsigned int n_headed;	       /* number of files with a heading for calls */
 
 	/* of the current report */
 	struct block_sums *sums;
@@ -165,17 +163,13 @@ static bool visit_reserved(const struct block *block, void *arg)
 
 static void visit_ranges(struct leak_report *report)
 {
-	uint64_t lost_bytes;
-
 	if (!report->range_changes)
 		return;
 	ringbuf_read(report->range_changes);
 	ranges_visit(report->ranges, visit_block, visit_reserved, report);
-	lost_bytes = ranges_lost(report->ranges);
-	if (lost_bytes > report->lost_bytes)
+	if (!report->run->is_peek)
 		loss_add(report->run, "lost: more mappings than --entries",
-			 lost_bytes - report->lost_bytes);
-	report->lost_bytes = lost_bytes;
+			 ranges_lost(report->ranges));
 }
 
 /*

@@ -177,15 +177,20 @@ static void join_equal(struct calltable *table)
 
 /* ---- fewer entries ---- */
 
-/* Merges exited processes. */
+/* Merges exited processes. Entries of a process are consecutive: it is looked up once. */
 static void shrink(struct calltable *table)
 {
 	const struct call_layout *layout = table->layout;
+	uint32_t known = CALLTABLE_OTHERS;
+	bool has_ended = false;
 
 	for (size_t i = 0; i < table->count; i++) {
 		uint32_t *tgid = &table->entries[i].key.tgid;
 
-		if (*tgid != CALLTABLE_OTHERS && layout->has_ended(layout->arg, *tgid))
+		if (*tgid != known)
+			has_ended = layout->has_ended(layout->arg, *tgid);
+		known = *tgid;
+		if (has_ended)
 			*tgid = CALLTABLE_OTHERS;
 	}
 	join_equal(table);
@@ -299,6 +304,11 @@ static const struct metric failures_metric = {
 	.help = "System calls that failed, by error.",
 };
 
+static const struct metric restarts_metric = {
+	.name = "tracelets_syscount_restarts_total",
+	.help = "System calls that were interrupted and may be restarted, by error.",
+};
+
 static const struct metric seconds_metric = {
 	.name = "tracelets_syscount_seconds",
 	.help = "Time that system calls took.",
@@ -366,7 +376,8 @@ static void begin_part(struct writing *writing, enum part part, unsigned int max
 	if (part == PART_RESTARTS)
 		writing->columns[ERROR].title = "INTERRUPTED";
 	if (layout->by_error)
-		writing->columns[COUNT].metric = &failures_metric;
+		writing->columns[COUNT].metric =
+			part == PART_RESTARTS ? &restarts_metric : &failures_metric;
 	writing->table = (struct table){
 		.type = types[part],
 		.columns = writing->columns,
