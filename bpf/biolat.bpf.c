@@ -76,7 +76,7 @@ static __noinline void request_own(struct request *rq, struct biolat_request *re
 
 	request->made_ns = rq->start_time_ns;
 	request->is_owned = true;
-	request->is_wanted = !filter.tests || filter_task_in(task, cgrp);
+	request->is_wanted = filter_task_in(task, cgrp);
 	request->cgroup = cgrp ? BPF_CORE_READ(cgrp, kn, id) : task_cgroup(task);
 	if (is_writeback(task, rq)) {
 		request->tgid = PROCESS_WRITEBACK;
