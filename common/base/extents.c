@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Free parts of an array; see extents.h. */
+/* A free list of extents; see extents.h. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Hashing word by word, for tables in memory: a multiplication by 2^64 over the golden ratio, and a
- * shift that carries the well mixed high bits down.
+ * Hashes word by word, for tables in memory: a multiplication by 2^64 over the golden ratio, and a
+ * shift that moves the well mixed high bits down.
  */
 #ifndef HASH_H
 #define HASH_H

@@ -6,7 +6,7 @@
 
 #include "base/limits.h"
 
-/* The limits before they were raised. */
+/* The original limits, before limits_raise(). */
 static struct {
 	bool are_known;
 	struct rlimit files, locked;

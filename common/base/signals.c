@@ -36,8 +36,9 @@ static void on_signal(int number)
 }
 
 /*
- * A script's "&" makes its children ignore SIGINT, and yet the script ends a run by it. System
- * calls are restarted after the first signal (SA_RESTART), even a blocked write.
+ * Catches SIGINT even if it is ignored: a script's "&" makes its children ignore SIGINT, and yet
+ * the script ends a run with it. SA_RESTART: system calls, even a blocked write, are restarted
+ * after the first signal.
  */
 int signals_catch(void)
 {

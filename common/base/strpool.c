@@ -18,7 +18,7 @@ struct string {
 	char text[];
 };
 
-/* Memory of a string besides its text: header, slot in the table and malloc()'s overhead. */
+/* Bytes of memory per string besides its text: header, table slots and malloc()'s overhead. */
 #define OVERHEAD (sizeof(struct string) + 2 * sizeof(struct hashlink *) + 16)
 
 struct strpool {

@@ -14,6 +14,6 @@ void strpool_free(struct strpool *pool);
 const char *strpool_intern(struct strpool *pool, const char *s);
 
 size_t strpool_count(const struct strpool *pool);
-size_t strpool_bytes(const struct strpool *pool); /* that its strings take, about */
+size_t strpool_bytes(const struct strpool *pool); /* memory of the strings, about */
 
 #endif

@@ -20,8 +20,8 @@ static struct {
 } priority;
 
 /*
- * Signals that are ignored by default, as SIGWINCH, would be lost in a thread that does not block
- * them.
+ * Blocks all signals in the new thread: a thread that doesn't would discard signals that are
+ * ignored by default, such as SIGWINCH.
  */
 int thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Unpacking what xz has packed with liblzma, bounded in memory; see unxz.h. */
+/* Unpacks .xz files with liblzma, in bounded memory; see unxz.h. */
 #include <errno.h>
 #include <lzma.h>
 #include <stdint.h>
