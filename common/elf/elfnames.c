@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The symbol tables of a file from beginning to end; see elfnames.h. */
+/* Visits the symbol tables of a file; see elfnames.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * PLT stubs; see elfplt.h. First the stubs and the words that they jump through, then the
- * relocations of those words: .rela.plt has nearly all, so the large .rela.dyn is read for the
- * remaining stubs only.
+ * PLT stubs; see elfplt.h. The stubs are decoded first, for the words that they jump through, then
+ * the relocations of those words are read: .rela.plt has nearly all, so the large .rela.dyn is read
+ * for the remaining stubs only.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -26,16 +26,18 @@
 #define R_AARCH64_IRELATIVE 1032
 #endif
 
-/* A stub: the word it jumps through or, if it leads to the lazy binder, its number. */
+/*
+ * A stub, identified by the word it jumps through or, if it leads to the lazy binder, by its index.
+ */
 struct stub {
 	uint64_t vaddr, end;
 	uint64_t word;
-	uint32_t index; /* in .rela.plt */
+	uint32_t index; /* in .rela.plt; or NO_INDEX */
 };
 
 struct reader {
 	const struct elffile *f;
-	const char *names; /* of .dynsym */
+	const char *names; /* .dynstr, borrowed */
 	size_t names_bytes;
 	struct stub *stubs;
 	size_t n_stubs, stubs_cap;
@@ -63,8 +65,8 @@ static bool take(const uint8_t **p, const uint8_t *end, const void *bytes, size_
 }
 
 /*
- * [endbr64] [mov $N,%r11d] [bnd] jmp *WORD(%rip), or, in front of the lazy binder,
- * endbr64; push $N; [bnd] jmp.
+ * Decodes [endbr64] [mov $N,%r11d] [bnd] jmp *WORD(%rip), or, in front of the lazy binder, endbr64;
+ * push $N; [bnd] jmp.
  */
 static bool decode_x86(const uint8_t *code, const uint8_t *end, uint64_t vaddr, struct stub *stub)
 {
@@ -96,7 +98,7 @@ static void decode_x86_section(struct reader *r, const uint8_t *code, size_t siz
 			add_stub(r, stub);
 }
 
-/* [bti c;] adrp x16, PAGE; ldr x17, [x16, #N]; ... */
+/* Decodes adrp x16, PAGE; ldr x17, [x16, #N]; ..., which may follow a bti c. */
 static bool decode_arm64(const uint8_t *code, uint64_t vaddr, struct stub *stub)
 {
 	uint32_t adrp = read_u32(code), ldr = read_u32(code + 4);
@@ -142,7 +144,7 @@ static bool is_plt(const struct elffile *f, const GElf_Shdr *sh)
 	return false;
 }
 
-/* A stub ends where the next one begins, where its section does, or at its greatest length. */
+/* Ends each stub at the next one, at its section's end, or after max_bytes. */
 static void end_stubs(struct reader *r, size_t first, uint64_t section_end, uint64_t max_bytes)
 {
 	for (size_t i = first; i < r->n_stubs; i++) {
@@ -277,7 +279,7 @@ static bool resolve_stub(struct reader *r, struct relocations *rel, const struct
 	return true;
 }
 
-/* Keeps the stubs that no relocation of this section names. */
+/* Resolves stubs, and retains those that no relocation of this section names. */
 static void resolve_stubs(struct reader *r, Elf_Scn *scn, const GElf_Shdr *sh, bool is_plt_rel)
 {
 	struct relocations rel;
@@ -294,7 +296,10 @@ static void resolve_stubs(struct reader *r, Elf_Scn *scn, const GElf_Shdr *sh, b
 	free(rel.by_word);
 }
 
-/* Not every linker calls the section of a static file .rela.plt. */
+/*
+ * Reads .rela.plt (of_plt) or all other relocations: not every linker names a static file's
+ * .rela.plt.
+ */
 static void read_relocations(struct reader *r, bool of_plt)
 {
 	Elf_Scn *scn = NULL;
