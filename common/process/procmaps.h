@@ -20,21 +20,19 @@ struct mapping {
 	bool is_shared; /* writes are visible to other processes that map it */
 	char *path; /* as printed by the kernel, octal escapes undone; "" if none; "[vdso]", ... */
 
-	/* CLOCK_REALTIME, when it was made or a little before; zero: unknown, but it is there. */
+	/* CLOCK_REALTIME, at mmap(2) or a little earlier; zero: unknown, but the mapping exists */
 	struct timespec mapped_at;
 
-	/* A process that may see the same files, if the mapping's own is gone; 0: unknown. */
+	/* process that may see the same files, if the mapping's own is gone; 0: unknown */
 	pid_t relative;
 
-	/*
-	 * status of the file of an earlier mapping with the same device, inode and path; NULL: none
-	 */
+	/* status of the file of an earlier mapping of the same inode and path; NULL: none */
 	const struct stat *known;
 
-	/* of anonymous memory: the file mapping right below it; NULL: there is none */
+	/* for anonymous memory: the file mapping right below; NULL: none */
 	struct mapping *below;
 
-	/* The file, if already known: see maps_restore_text(). */
+	/* set by maps_restore_text(), else NULL */
 	struct file *file;
 };
 
@@ -49,7 +47,7 @@ void mappings_parse(struct mappings *maps, const char *text, bool is_code_only);
 /* Reads /proc/PID/maps. 0 or -errno (-ESRCH: no such process); free with mappings_free(). */
 int mappings_read(struct mappings *maps, pid_t pid);
 
-/* The same, including non-executable mappings. */
+/* Like mappings_read(), including non-executable mappings. */
 int mappings_read_all(struct mappings *maps, pid_t pid);
 void mappings_free(struct mappings *maps);
 

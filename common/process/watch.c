@@ -20,7 +20,7 @@ struct watch {
 	size_t n_leaderless, leaderless_cap;
 	pid_t *doubted; /* processes that may have ended while events were lost */
 	size_t n_doubted, doubted_cap;
-	bool has_lost; /* in this batch */
+	bool has_lost; /* events were lost in this batch */
 	uint64_t checked_ns;
 };
 
@@ -45,7 +45,7 @@ static void doubt(pid_t pid, void *arg)
 	watch->doubted[watch->n_doubted++] = pid;
 }
 
-/* Each CPU may lose events several times in a batch: the processes that live by now are listed. */
+/* Lists the live processes, anew with each loss: a CPU may lose events several times in a batch. */
 static void note_loss(struct watch *watch)
 {
 	watch->n_doubted = 0;
@@ -127,7 +127,10 @@ static bool is_living(const struct watch *watch, pid_t pid)
 	return p && !p->exit_ns;
 }
 
-/* A subscriber may read events meanwhile, also that more were lost: these come the next time. */
+/*
+ * Takes the list first: a subscriber may read events and learn of more losses, which are handled
+ * next time.
+ */
 static void report_missed_exits(struct watch *watch)
 {
 	uint64_t now_ns = clock_now_ns();
@@ -156,9 +159,9 @@ static void report_loss(struct watch *watch)
 }
 
 /*
- * Returns true if a process outlives its main thread, which exited when the process was not in the
- * table yet; it has been read from /proc since. The table may also have dropped its exit meanwhile:
- * then the exit is noted again, and /proc is read.
+ * Returns true if a process outlives its main thread: when that exited, the process was not in the
+ * table yet, and it has been read from /proc since. If the table has dropped the exit meanwhile,
+ * notes the exit again, by /proc, and returns false.
  */
 static bool goes_on(struct watch *watch, const struct process_event *exit)
 {
@@ -199,7 +202,7 @@ static void handle(const struct process_event *event, void *arg)
 	}
 }
 
-/* Checks if processes whose main thread has exited have exited, too. */
+/* Reports processes whose last thread has exited, after the main thread. */
 static void check_leaderless(struct watch *watch)
 {
 	uint64_t now_ns = clock_now_ns();
