@@ -15,9 +15,7 @@
  */
 uint64_t clock_now_ns(void);
 
-/*
- * Converts a time of clock_now_ns() for a CLOCK_MONOTONIC timer; 0, which means no timer, stays 0.
- */
+/* Converts a time of clock_now_ns() for a CLOCK_MONOTONIC timer; 0 (no timer) stays 0. */
 struct timespec clock_timer_time(uint64_t time_ns);
 
 /* Returns CLOCK_REALTIME, in nanoseconds since 1970. */

@@ -20,10 +20,7 @@ void escape_print(FILE *f, const char *s, const char *also);
 /* Returns a thread's name, or "[no name]" if it is empty. */
 const char *escape_no_name(const char *comm);
 
-/*
- * Writes s, escaped, into buf of size bytes: always terminated, cut at a whole character. Returns
- * buf.
- */
+/* Writes s, escaped, into buf: always terminated, truncated at a whole character. Returns buf. */
 char *escape_string(char *buf, size_t size, const char *s, const char *also);
 
 #endif

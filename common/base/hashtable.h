@@ -22,10 +22,7 @@ struct hashtable {
 	size_t count;
 };
 
-/*
- * Return the first link with a hash, and the next link with the same hash; NULL: no such link.
- * Links with equal hashes are in no particular order, since each doubling reverses them.
- */
+/* Return the first or next link with a hash, in no particular order; NULL: no more. */
 struct hashlink *hashtable_first(const struct hashtable *table, uint64_t hash);
 struct hashlink *hashtable_next(const struct hashlink *link);
 
@@ -36,8 +33,7 @@ void hashtable_add(struct hashtable *table, struct hashlink *link, uint64_t hash
 void hashtable_remove(struct hashtable *table, struct hashlink *link);
 
 /*
- * Calls visit for each link, in no order. visit may remove that link, and free its element after
- * removal, but no other link.
+ * Calls visit for each link, in no order. visit may remove that link (and free it then), no other.
  */
 void hashtable_visit(struct hashtable *table, void (*visit)(struct hashlink *link, void *arg),
 		     void *arg);

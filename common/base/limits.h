@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Raises resource limits of the process, and explains errors caused by limits of the system, a
- * cgroup or a process.
- */
+/* Raises resource limits of the process, and suggests remedies for any limit that was reached. */
 #ifndef LIMITS_H
 #define LIMITS_H
 

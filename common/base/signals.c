@@ -36,9 +36,9 @@ static void on_signal(int number)
 }
 
 /*
- * Catches SIGINT even if it is ignored: a script's "&" makes its children ignore SIGINT, and yet
- * the script ends a run with it. SA_RESTART: system calls, even a blocked write, are restarted
- * after the first signal.
+ * Catches SIGINT even if it is ignored: a script's "&" makes its children ignore SIGINT, yet the
+ * script ends a run with it. SA_RESTART: the first signal interrupts no system call, even a blocked
+ * write.
  */
 int signals_catch(void)
 {

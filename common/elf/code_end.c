@@ -14,9 +14,8 @@
 
 /* A decoded instruction of any machine. */
 struct step {
-	size_t bytes; /* length; 0: unknown instruction */
-	/* of a conditional branch, in bytes from the instruction's start; 0: other */
-	int64_t distance;
+	size_t bytes;	  /* length; 0: unknown instruction */
+	int64_t distance; /* of a conditional branch, in bytes; 0: other */
 	bool is_end;
 	bool is_call;
 	bool is_padding;
@@ -98,10 +97,7 @@ static struct step read_step(const uint8_t *code, size_t size, uint16_t machine)
 	return machine == EM_AARCH64 ? read_arm64(code, size) : (struct step){};
 }
 
-/*
- * Returns the farthest branch target so far. Targets outside of the given bytes belong to another
- * function.
- */
+/* Returns the farthest branch target so far; targets outside of the code are other functions'. */
 static size_t farther(size_t reach, size_t at, int64_t distance, size_t size)
 {
 	size_t target = at + (size_t)distance;

@@ -21,14 +21,12 @@ struct elf64 {
 	const uint8_t *image; /* file contents in memory, or NULL; not owned */
 	uint64_t size;	      /* of the file or image, in bytes */
 	Elf64_Ehdr header;
-	/* from the ELF header or, if too large for it, section 0 */
-	uint32_t n_sections, names_section;
+	uint32_t n_sections, names_section; /* from the header or section 0 */
 };
 
 /*
  * Reads the header. 0, or -errno: -ENOEXEC if the file is not an ELF executable or shared library,
- * -ENOTSUP for ELF32 and for machines other than x86-64 and arm64. struct elf64 owns nothing: there
- * is no close.
+ * -ENOTSUP for ELF32 and for machines other than x86-64 and arm64. Nothing needs closing.
  */
 int elf64_open(struct elf64 *elf, int fd);
 int elf64_open_image(struct elf64 *elf, const void *image, size_t size);

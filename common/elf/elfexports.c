@@ -10,19 +10,14 @@
 #define NAME_MAX_BYTES 64
 #define MAX_CHAIN      1024
 
-/*
- * Header of .gnu.hash. A Bloom filter of 64-bit words, the buckets, and a hash per symbol follow.
- */
+/* Header of .gnu.hash. A Bloom filter of 64-bit words, buckets and a hash per symbol follow. */
 struct head {
 	uint32_t n_buckets, first_symbol, n_filter, shift;
 };
 
 struct exports {
 	const struct elf64 *elf;
-	/*
-	 * headers of .gnu.hash, .dynsym and .dynstr; the last two are read once a name passes the
-	 * filter
-	 */
+	/* the last two: read once a name passes the filter */
 	Elf64_Shdr hashes, symbols, strings;
 	struct head head;
 };
@@ -85,9 +80,7 @@ static bool is_symbol(const struct exports *e, uint32_t index, const char *name,
 	       !memcmp(found, name, bytes) && symbol->st_shndx != SHN_UNDEF;
 }
 
-/*
- * Finds a symbol. A bucket's symbols are consecutive; the last one's hash has its lowest bit set.
- */
+/* Finds a symbol. Symbols of a bucket are consecutive; the last hash has its lowest bit set. */
 static bool find(struct exports *e, const char *name, Elf64_Sym *symbol)
 {
 	uint32_t hash = hash_name(name), index, theirs;

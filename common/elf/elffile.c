@@ -235,8 +235,7 @@ size_t elffile_build_id(const struct elffile *f, uint8_t id[ELFFILE_BUILD_ID_MAX
 }
 
 /*
- * Contents: the name, padded with zeros to a multiple of four, and the CRC in the file's byte
- * order.
+ * The section holds the name, zero-padded to a multiple of 4, and the CRC in the file's byte order.
  */
 bool elffile_debuglink(const struct elffile *f, char name[256], uint32_t *crc)
 {

@@ -68,9 +68,7 @@ bool elffile_has_symtab(const struct elffile *f);
 /* Reads the NT_GNU_BUILD_ID note. Returns its length in bytes; 0: no such note. */
 size_t elffile_build_id(const struct elffile *f, uint8_t id[ELFFILE_BUILD_ID_MAX]);
 
-/*
- * Reads .gnu_debuglink: the name of the file with the symbols, and its CRC. False: no such section.
- */
+/* Reads .gnu_debuglink: name and CRC of the file with the symbols. False: no such section. */
 bool elffile_debuglink(const struct elffile *f, char name[256], uint32_t *crc);
 
 #endif

@@ -26,9 +26,7 @@
 #define R_AARCH64_IRELATIVE 1032
 #endif
 
-/*
- * A stub, identified by the word it jumps through or, if it leads to the lazy binder, by its index.
- */
+/* A stub: the word it jumps through or, if it leads to the lazy binder, its relocation's index. */
 struct stub {
 	uint64_t vaddr, end;
 	uint64_t word;
@@ -296,10 +294,7 @@ static void resolve_stubs(struct reader *r, Elf_Scn *scn, const GElf_Shdr *sh, b
 	free(rel.by_word);
 }
 
-/*
- * Reads .rela.plt (of_plt) or all other relocations: not every linker names a static file's
- * .rela.plt.
- */
+/* Reads .rela.plt (of_plt) or all others: static files' .rela.plt can have another name. */
 static void read_relocations(struct reader *r, bool of_plt)
 {
 	Elf_Scn *scn = NULL;

@@ -35,9 +35,8 @@ void elfsegs_add(struct elfsegs *segs, const Elf64_Phdr *header);
 uint64_t elfsegs_vaddr(const struct elfsegs *segs, uint64_t offset);
 
 /*
- * Returns the ELF address of a mapping's first byte; offset and bytes are the mapping's. If two
- * segments share a page, the mapping belongs to the one that ends with it. A mapping that has since
- * been cut is found by its offset alone.
+ * Returns the ELF address of a mapping's first byte. If two segments share a page, the mapping
+ * belongs to the one that ends with it. A mapping that has since been cut is found by offset alone.
  */
 uint64_t elfsegs_mapping_vaddr(const struct elfsegs *segs, uint64_t offset, uint64_t bytes);
 

@@ -17,8 +17,7 @@
 #define TABLE_MAX_BYTES (256u << 20)
 #define SEARCH_BYTES	(1u << 20) /* per read */
 #define CHECKED_CALLS	32
-/* per lookup in a function's values: forged tables have millions */
-#define STEPS_MAX (1u << 20)
+#define STEPS_MAX	(1u << 20) /* per lookup: forged tables have millions */
 
 /*
  * Layouts of .gopclntab, identified by its first word: the differences between Go releases. "struct
@@ -169,8 +168,7 @@ static void cut_strings(struct go_span *span)
 }
 
 /*
- * Locates the parts before Go 1.16: offsets are relative to the table's start, and the files follow
- * the functions.
+ * Locates the parts before Go 1.16: offsets count from the table's start; files follow functions.
  */
 static bool read_single_part(struct gopclntab *g)
 {

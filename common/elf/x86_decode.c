@@ -12,9 +12,9 @@
 
 /*
  * -: nothing, m: ModRM, b: one byte, w: two bytes, z: four (two with a 66 prefix), v: eight with
- * REX.W, else as z, o: an address, e: ENTER's operands, j: relative target of four bytes, s:
- * relative target of one byte, B Z: ModRM and b or z, f F: ModRM, and b or z if the instruction is
- * TEST, p: ModRM that must be POP's, x: unknown.
+ * REX.W, else as z, o: an address, e: ENTER's, j: four-byte relative target, s: one-byte relative
+ * target, B Z: ModRM and b or z, f F: ModRM, and b or z for TEST, p: ModRM that must be POP's, x:
+ * unknown.
  */
 static const char map_one[] = "mmmmbzxxmmmmbzxx"  /* 00 */
 			      "mmmmbzxxmmmmbzxx"  /* 10 */
@@ -107,10 +107,7 @@ static void take_prefixes(struct cursor *c, struct x86_insn *insn)
 		insn->rex = take_byte(c);
 }
 
-/*
- * Decodes VEX and EVEX, which encode their opcode map in a few bits; only the legacy maps are
- * known.
- */
+/* Decodes VEX and EVEX, which encode the opcode map in a few bits; accepts legacy maps only. */
 static bool take_vex(struct cursor *c, struct x86_insn *insn, uint8_t first)
 {
 	uint8_t map = 1;
@@ -234,10 +231,7 @@ static void read_relative(struct x86_insn *insn, const uint8_t *end, char layout
 		insn->relative = end[-1] < 0x80 ? end[-1] : end[-1] - 0x100;
 }
 
-/*
- * Returns true for a near branch with a 66 prefix alone, whose length differs between AMD and
- * Intel.
- */
+/* Returns true for a branch with only a 66 prefix: AMD and Intel differ in its length. */
 static bool is_ambiguous(const struct x86_insn *insn, char layout)
 {
 	return layout == 'j' && insn->prefixes & X86_PREFIX_66 && !(insn->rex & 8);

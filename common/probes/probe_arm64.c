@@ -156,9 +156,9 @@ static enum probe_kind kind_of_control(uint32_t word)
 }
 
 /*
- * Refuses exclusive loads, which lose their reservation in a trap; parts of a hardware memcpy,
- * which belong together; and literal loads, which kernels before 6.12 emulate with unprotected
- * reads of user memory.
+ * Refuses exclusive loads, which fail after a trap; parts of a hardware memcpy, which must stay
+ * together; and literal loads, which kernels before 6.12 emulate by unprotected reads of user
+ * memory.
  */
 static enum probe_kind kind_of(uint32_t word)
 {
@@ -246,10 +246,7 @@ static bool read_more_registers(struct probe_effect *e, uint32_t word)
 	}
 }
 
-/*
- * Notes a move. A copy of x30 counts as a write of x30: if the function returns to the copy, the
- * kernel's change of x30 has no effect.
- */
+/* Notes a move. A function may return to a copy of x30, so a copy counts as a write of x30. */
 static void note_move(struct probe_effect *e, uint32_t from, uint32_t to)
 {
 	if (from == X30)

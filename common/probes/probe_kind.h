@@ -16,8 +16,7 @@ enum probe_kind {
 
 	/* nops that older kernels step: x86-64: several bytes, before 6.18; arm64: before 6.13 */
 	PROBE_LATE_NOP,
-	/* single-stepped: 20 times a push's cost (x86-64 VM), up to twice a branch's (arm64) */
-	PROBE_STEP,
+	PROBE_STEP,    /* stepped; costs 20 pushes (x86-64 VM), or up to two branches (arm64) */
 	PROBE_REFUSED, /* the kernel refuses a probe there, or mishandles its hit */
 	PROBE_KINDS,
 };

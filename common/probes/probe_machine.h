@@ -27,8 +27,7 @@ struct probe_step {
 
 struct probe_machine {
 	uint8_t args[PROBE_MAX_ARGS]; /* argument registers of the calling convention */
-	/* bit mask of registers that the kernel finds the return address by */
-	uint32_t return_regs;
+	uint32_t return_regs; /* bit mask: registers by which the kernel finds the return address */
 
 	/* Decodes the instruction at code. False: unknown or truncated. */
 	bool (*read)(struct probe_step *step, const uint8_t *code, size_t size);

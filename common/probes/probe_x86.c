@@ -4,8 +4,7 @@
  * probe_machine.h. Only opcodes that compilers put before the first push or branch of a function
  * are known.
  *
- * The list of emulated instructions is from arch/x86/kernel/uprobes.c, and was measured
- * (lab/probes/cost).
+ * Emulated instructions are from arch/x86/kernel/uprobes.c, and measured (lab/probes/cost).
  */
 #include <string.h>
 
@@ -36,8 +35,7 @@ static bool writes_reg(struct probe_effect *e, const struct x86_insn *insn, bool
 
 /*
  * Notes a write. False for memory, which skipped instructions must not write. So the red zone is
- * still unused at the probe: kernels since 6.18 turn a 5-byte nop into a call, which overwrites 8
- * bytes of it.
+ * still unused: kernels since 6.18 turn a 5-byte nop into a call, which overwrites 8 bytes of it.
  */
 static bool writes_rm(struct probe_effect *e, const struct x86_insn *insn, bool is_byte)
 {

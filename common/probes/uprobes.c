@@ -5,8 +5,7 @@
  * so that the kernel finds the exact file, even if it is deleted or in another mount namespace.
  *
  * Return probes are attached first and detached last, so that no entry is seen without its return.
- * The same holds for brief programs, which see ends of blocks: no beginning is seen whose end is
- * missed.
+ * So are brief programs, which see the ends of blocks: no beginning is seen without its end.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -371,10 +370,7 @@ static int add_points(struct uprobes *uprobes, const struct uprobes_programs *pr
 	return err;
 }
 
-/*
- * Attaches a file's points with shared links or, if that fails, one by one: the kernel accepts all
- * points of a link or none, and doesn't report which one failed.
- */
+/* Attaches points with shared links or, as the kernel doesn't report which point failed, singly. */
 static void add_file(struct uprobes *uprobes, const struct uprobes_programs *programs, pid_t pid,
 		     struct uprobe_point *points, size_t n)
 {

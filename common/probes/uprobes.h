@@ -69,10 +69,7 @@ struct uprobes;
 struct uprobes *uprobes_attach(const struct uprobes_programs *programs, pid_t pid,
 			       struct uprobe_point *points, size_t n);
 
-/*
- * Detaches all points and frees uprobes, which may be NULL. Returns of pending calls are not
- * reported.
- */
+/* Detaches all points and frees uprobes (may be NULL). Pending calls' returns are not reported. */
 void uprobes_detach(struct uprobes *uprobes);
 
 /* Closes the latest link. False: it was the last one left, and uprobes is freed. */

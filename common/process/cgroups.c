@@ -341,9 +341,7 @@ void cgroups_free(struct cgroups *cgroups)
 	free(cgroups);
 }
 
-/*
- * Updates, and rescans if blind. A report may request many removed cgroups: one rescan serves all.
- */
+/* Updates, and rescans if blind: one rescan serves all removed cgroups that a report requests. */
 static void look_around(struct cgroups *cgroups)
 {
 	uint64_t now_ns = clock_now_ns();

@@ -149,9 +149,7 @@ bool file_is_untouched(const struct file *file)
 	       (is_same_time(&st.st_ctim, &file->st.st_ctim) || st.st_nlink != file->st.st_nlink);
 }
 
-/*
- * Returns the mapping's file if it is open, so that no other file can have its inode; NULL: none.
- */
+/* Returns the mapping's open file, whose inode number can't have been reused; NULL: none. */
 static struct file *find_open(const struct files *files, const struct mapping *m)
 {
 	FOR_EACH_FILE(file, files, m)
@@ -359,10 +357,7 @@ static struct file *get_vdso(struct files *files, pid_t pid, const struct mappin
 	return file ? file : read_vdso(files, pid, m);
 }
 
-/*
- * Returns true for JIT code: .NET and Erlang put it into memfds, to avoid memory that is both
- * writable and executable.
- */
+/* Returns true for JIT code: .NET and Erlang use memfds to avoid writable executable mappings. */
 static bool is_code_in_memfd(const struct file *file, const char *path)
 {
 	return !file->is_elf && !strncmp(path, "/memfd:", strlen("/memfd:"));

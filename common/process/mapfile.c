@@ -222,10 +222,7 @@ static int copy_as_user(pid_t pid, int path_fd, int to, uint64_t max_bytes, stru
 	return fd < 0 ? fd : copy_bytes(fd, to, (uint64_t)st->st_size);
 }
 
-/*
- * Copies in a grandchild, which no parent waits for: it may hang in a file system that never
- * answers.
- */
+/* Copies in a grandchild, which nobody reaps: it may hang in a file system that never answers. */
 static void run_copier(pid_t pid, int path_fd, int to, uint64_t max_bytes, int report_fd)
 {
 	struct copied copied = {};

@@ -296,10 +296,7 @@ static struct file *find_file(struct map_store *store, struct mapped_name *name,
 	return file;
 }
 
-/*
- * Shares a name's file only if stat(2) reports the mapping's device and inode for it: otherwise,
- * other files may have the same name.
- */
+/* Doesn't reuse the name's file if is_elsewhere: other files may then have the same name. */
 struct file *mapping_event_file(struct map_store *store, struct mapping_event *event, pid_t pid,
 				pid_t relative)
 {

@@ -78,10 +78,9 @@ struct maps *maps_from_events(struct map_store *store, const struct mapping_even
 			      const struct maps *before);
 
 /*
- * Restore the files of text that a program has moved to memory at the same addresses, to use huge
- * pages. If memory holds the code of the file that was mapped there, its mapping becomes one of
- * that file, which is found by the mapping below or by the latest matching one of n events.
- * relative: as in struct mapping.
+ * Restore the files of text that a program has moved to memory at the same addresses, for huge
+ * pages. If memory holds the code of the file mapped there before, its mapping becomes one of that
+ * file, found by the mapping below or the latest of n events. relative: as in struct mapping.
  */
 void maps_restore_text(struct map_store *store, struct mappings *read, pid_t pid,
 		       const struct timespec *read_time);

@@ -90,9 +90,7 @@ const struct queued *event_queue_handle(struct event_queue *queue)
 	return queue->n_handled < queue->n_noted ? &queue->items[queue->n_handled++] : NULL;
 }
 
-/*
- * Moves the records not yet noted to a new queue, so that a queue that is never empty doesn't grow.
- */
+/* Moves records not yet noted to a new queue, so that a queue that is never empty doesn't grow. */
 static void move_rest(struct event_queue *queue)
 {
 	struct event_queue rest = {};
@@ -404,10 +402,7 @@ static enum loop_verdict on_event(int fd, void *arg)
 	return LOOP_GO;
 }
 
-/*
- * Closes the ring of a CPU that goes offline, and opens one when it returns; the events between are
- * lost.
- */
+/* Replaces the ring of a CPU that went offline; events before the new ring are lost. */
 static void on_cpu_changed(uint32_t cpu, bool is_online, void *arg)
 {
 	struct process_event lost = { .kind = PROCESS_LOST, .time_ns = clock_now_ns() };

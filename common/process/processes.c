@@ -272,9 +272,7 @@ static size_t era_count_until(const struct era *era, uint64_t time_ns)
 
 /* ---- maps ---- */
 
-/*
- * Returns the time of the last mapping in the era's maps or, if they are empty, of its beginning.
- */
+/* Returns the time of the last mapping in the era's maps; without any, the era's beginning. */
 static uint64_t era_maps_time(const struct era *era)
 {
 	return era->n_in_maps ? era->list->items[era->n_in_maps - 1].time_ns : era->begin_ns;
@@ -343,8 +341,7 @@ struct process *processes_find(const struct processes *table, pid_t pid)
 {
 	struct hashlink *link = hashtable_first(&table->table, hash_pid(pid));
 
-	/* hashes of pids are unique */
-	return link ? container_of(link, struct process, link) : NULL;
+	return link ? container_of(link, struct process, link) : NULL; /* hashes are unique */
 }
 
 static struct process *get_process(struct processes *table, pid_t pid)
@@ -624,10 +621,7 @@ void processes_thread(struct processes *table, pid_t pid)
 		p->n_threads++;
 }
 
-/*
- * Returns true if a process without a thread count may end with thread tid. If it is from before
- * the start, its main thread may have exited long ago.
- */
+/* Returns true if a process without a thread count may have ended; its leader may be long gone. */
 static bool may_have_ended(struct process *p, pid_t tid)
 {
 	bool is_first = !p->has_lost_threads;
@@ -741,10 +735,7 @@ static bool wants_news(const struct process *p, const struct mappings *maps)
 	return !p || !p->latest || p->latest->count > 2 * maps->count + 16;
 }
 
-/*
- * Reads the mappings from /proc. NULL: the process is gone, or has no code (a zombie, a kernel
- * thread).
- */
+/* Reads maps from /proc. NULL: the process is gone, or has no code (zombie, kernel thread). */
 static struct maps *read_proc(struct processes *table, pid_t pid, uint64_t now_ns)
 {
 	struct timespec read_time;
@@ -765,10 +756,7 @@ static struct maps *read_proc(struct processes *table, pid_t pid, uint64_t now_n
 	return maps;
 }
 
-/*
- * Reads the mappings, and caches them unless the process has executed or mapped something
- * meanwhile: then their time is unknown.
- */
+/* Reads maps; caches them unless an exec or mapping meanwhile leaves their time unknown. */
 static struct maps *read_and_keep(struct processes *table, pid_t pid)
 {
 	uint64_t now_ns = clock_now_ns();

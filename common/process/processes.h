@@ -58,10 +58,7 @@ struct process {
 	bool knows_threads, leader_has_exited, has_lost_threads;
 	bool was_dropped;	/* history was evicted because the table was full */
 	struct maps *published; /* mappings that BPF unwinds its stacks by; NULL: none yet */
-	/*
-	 * the unwinder's: time before the published mappings were read; 0: inherited from the
-	 * parent
-	 */
+	/* the unwinder's: time before its mappings were read; 0: inherited from the parent */
 	uint64_t published_ns;
 	uint32_t published_change; /* the unwinder's: count of changes at that time */
 	uint32_t moves_noted;	   /* the unwinder's: count of changes when it noted moves */
@@ -98,9 +95,8 @@ void processes_exit(struct processes *table, pid_t pid, uint64_t time_ns);
 
 /*
  * Note that a thread began or ended. A process ends with its last thread, which need not be the
- * main one: processes_exit_thread() returns true for it. If the threads could not be counted, /proc
- * is read once the main thread has ended. /proc may lag the event: processes_check_end() reads it
- * again.
+ * main one: processes_exit_thread() then returns true. Without a thread count, /proc is read once
+ * the main thread has ended. /proc may lag the event: processes_check_end() reads it again.
  */
 void processes_thread(struct processes *table, pid_t pid);
 bool processes_exit_thread(struct processes *table, pid_t pid, pid_t tid, uint64_t time_ns);

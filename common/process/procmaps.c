@@ -141,10 +141,7 @@ bool mapping_is_memory(const struct mapping *m)
 	return !*m->path || !strncmp(m->path, "[anon", strlen("[anon"));
 }
 
-/*
- * The line of the file mapping right below, with at most anonymous code in between (NULL: none),
- * and the end of the mapping parsed last.
- */
+/* line: the file mapping below, with only anonymous code in between; NULL: none. */
 struct below {
 	const char *line;
 	uint64_t end;
@@ -246,10 +243,7 @@ static struct mapping as_mapping(const struct query *q, const char *name)
 	};
 }
 
-/*
- * Queries the mapping that contains an address, or, with QUERY_OR_NEXT, the next one. -ENOENT:
- * none.
- */
+/* Queries the mapping at an address or, with QUERY_OR_NEXT, the next one. -ENOENT: none. */
 static int ask(int fd, uint64_t addr, uint64_t flags, struct query *q, char *name)
 {
 	*q = (struct query){
@@ -275,9 +269,7 @@ static struct mapping *below_of(const struct mapping *last)
 	return below;
 }
 
-/*
- * Finds the file mapping right below; NULL: none. First queries without the name: most have none.
- */
+/* Finds the file mapping right below. Queries without the name first: most memory has no file. */
 static struct mapping *find_below(int fd, const struct mapping *last, uint64_t start)
 {
 	struct mapping *below;

@@ -138,10 +138,7 @@ void roots_release(struct roots *roots)
 	roots->count = n;
 }
 
-/*
- * Strips the process's root: the kernel prints paths from the root of the mount namespace, which
- * chroot(2) does not change.
- */
+/* Strips the root: paths are from the mount namespace's root, which chroot(2) doesn't change. */
 char *root_path(pid_t pid, const char *path, size_t length)
 {
 	char link[40], root[PATH_MAX];

@@ -30,10 +30,7 @@ void roots_release(struct roots *roots);
 /* Returns our own root directory, open until roots_free(); -1: unreadable. */
 int roots_own(struct roots *roots);
 
-/*
- * Returns a path in /proc/PID/maps of process pid, of length bytes, as seen from the process's
- * root; freed with free().
- */
+/* Converts a path of /proc/PID/maps to one below the process's root; freed with free(). */
 char *root_path(pid_t pid, const char *path, size_t length);
 
 /*

@@ -127,10 +127,7 @@ static bool is_living(const struct watch *watch, pid_t pid)
 	return p && !p->exit_ns;
 }
 
-/*
- * Takes the list first: a subscriber may read events and learn of more losses, which are handled
- * next time.
- */
+/* Takes the list first: a subscriber may read events and add to it, for the next call. */
 static void report_missed_exits(struct watch *watch)
 {
 	uint64_t now_ns = clock_now_ns();
