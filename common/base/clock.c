@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The clocks; see clock.h. */
+/* Reads and converts clocks; see clock.h. */
 #include <stdio.h>
 #include <time.h>
 

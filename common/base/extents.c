@@ -27,7 +27,7 @@ static void remove_at(struct extents *extents, size_t at)
 		(extents->n - at) * sizeof(*extents->items));
 }
 
-/* Merges the extent at that index with the next one if they touch. */
+/* Merges the extent at an index with the next one if they touch. */
 static void join(struct extents *extents, size_t at)
 {
 	struct extent *one = &extents->items[at];

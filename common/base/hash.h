@@ -30,7 +30,7 @@ static inline uint64_t hash_words(const uint64_t *words, size_t n)
 	return hash;
 }
 
-/* FNV-1a: http://www.isthe.com/chongo/tech/comp/fnv/ */
+/* Returns the FNV-1a hash of s: http://www.isthe.com/chongo/tech/comp/fnv/ */
 static inline uint64_t hash_text(const char *s)
 {
 	uint64_t hash = 0xcbf29ce484222325ULL;

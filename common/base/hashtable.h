@@ -38,7 +38,7 @@ void hashtable_remove(struct hashtable *table, struct hashlink *link);
 void hashtable_visit(struct hashtable *table, void (*visit)(struct hashlink *link, void *arg),
 		     void *arg);
 
-/* Empties the table, calling free_link (unless NULL) for each link, and frees its memory. */
+/* Calls free_link (unless NULL) for each link, empties the table and frees its memory. */
 void hashtable_free(struct hashtable *table, void (*free_link)(struct hashlink *link, void *arg),
 		    void *arg);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* CPUs that come and go; see hotplug.h. */
+/* CPUs that go offline or come online; see hotplug.h. */
 #include <errno.h>
 #include <linux/netlink.h>
 #include <stdio.h>

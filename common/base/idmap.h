@@ -25,7 +25,7 @@ void idmap_keep(struct idmap *map, bool (*is_kept)(void *value, void *arg), void
 /* Calls visit for each value, in no order. */
 void idmap_visit(const struct idmap *map, void (*visit)(void *value, void *arg), void *arg);
 
-/* Frees the table, after calling free_value (unless NULL) for each value. */
+/* Calls free_value (unless NULL) for each value, and frees the table. */
 void idmap_free(struct idmap *map, void (*free_value)(void *value));
 
 #endif

@@ -4,7 +4,7 @@
 #define IMAGE_H
 
 struct image {
-	const char *name;     /* "libc.so.6", "[vdso]", "[kernel]" */
+	const char *name;     /* for display: "libc.so.6", "[vdso]", "[kernel]" */
 	const char *path;     /* in the root directory of a process that maps it; NULL: unknown */
 	const char *build_id; /* hexadecimal digits; NULL: unknown */
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Limits; see limits.h. */
+/* Resource limits; see limits.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <sys/resource.h>

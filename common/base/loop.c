@@ -94,7 +94,7 @@ int loop_make_urgent(const struct loop *loop, int fd)
 
 int loop_watch_hangup(struct loop *loop, int fd, loop_fn *gone, void *arg)
 {
-	/* EPOLLERR and EPOLLHUP are always reported. */
+	/* no events requested: EPOLLERR and EPOLLHUP are always reported */
 	return add_watch(loop, fd, 0, (struct watch){ gone, arg });
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Messages on stderr: "runqlat: subject: problem (remedy)". The function that detects a failure
- * prints it, once, and returns a negative errno.
+ * Prints messages on stderr: "runqlat: subject: problem (remedy)". The function that detects a
+ * failure prints it, once, and returns a negative errno.
  */
 #ifndef MSG_H
 #define MSG_H
@@ -23,7 +23,7 @@ int msg_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
  */
 int msg_errno(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Prints a hint after msg_errno() if a sysctl may have refused perf_event_open(2). */
+/* Prints a hint, after msg_errno(), if a sysctl may have refused perf_event_open(2). */
 void msg_hint_of_perf(int err);
 
 /* Prints a warning: something is missing or lost, but the run continues. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Numbers from the command line; see parse.h. */
+/* Parses numbers of the command line; see parse.h. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>

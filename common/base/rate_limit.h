@@ -11,7 +11,7 @@ struct rate_limit {
 	uint64_t left, filled_ns; /* of the current period, and its start; 0: none yet */
 };
 
-/* Returns true if the rate limit permits amount now, and charges it. */
+/* Returns true, and charges amount, if the limit of the current period permits it. */
 bool rate_limit_take(struct rate_limit *rate_limit, uint64_t amount, uint64_t now_ns);
 
 #endif

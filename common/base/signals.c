@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The signals that end a run; see signals.h. */
+/* Handles the signals that end a run; see signals.h. */
 #include <errno.h>
 #include <signal.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Interned strings. Stacks repeat the same few thousand names millions of times: interned names are
- * compared and hashed by their addresses.
+ * Interns strings; see strpool.h. Stacks repeat the same few thousand names millions of times:
+ * interned names are compared and hashed by their addresses.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Interned strings: equal strings have equal addresses. */
+/* A pool of interned strings: equal strings have equal addresses. */
 #ifndef STRPOOL_H
 #define STRPOOL_H
 

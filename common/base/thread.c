@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Threads; see thread.h. */
+/* Helper threads and priority; see thread.h. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>

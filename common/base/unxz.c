@@ -10,7 +10,7 @@
 
 #define FIRST_BYTES	   (256u << 10)
 #define UNPACKED_MAX_BYTES (64u << 20)
-#define DECODER_MAX_BYTES  (128u << 20) /* xz -9 takes 65 MiB */
+#define DECODER_MAX_BYTES  (128u << 20) /* xz -9 needs 65 MiB */
 
 static void *fail(lzma_stream *s, void *unpacked, int err)
 {

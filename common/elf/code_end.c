@@ -88,7 +88,7 @@ static struct step read_arm64(const uint8_t *code, size_t size)
 	return step;
 }
 
-/* ---- both ---- */
+/* ---- any machine ---- */
 
 static struct step read_step(const uint8_t *code, size_t size, uint16_t machine)
 {

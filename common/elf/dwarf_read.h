@@ -2,7 +2,7 @@
 /*
  * Reads DWARF's numbers from untrusted bytes (DWARF 5, sections 7.6 and 7.7; little endian). A
  * cursor never leaves its range: a read that does not fit returns zero and marks the cursor as
- * failed for good, so that callers test once, after a whole entry.
+ * failed for good, so callers need to check only once, after a whole entry.
  */
 #ifndef DWARF_READ_H
 #define DWARF_READ_H

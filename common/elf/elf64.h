@@ -49,7 +49,7 @@ int elf64_find_section(const struct elf64 *elf, const char *name, Elf64_Shdr *fo
 /* Returns all e_phnum program headers, freed with free(); NULL: unreadable or too many. */
 Elf64_Phdr *elf64_read_segments(const struct elf64 *elf);
 
-/* Finds the first segment of that type. 0; -ENOENT. */
+/* Finds the first program header of that type. 0; -ENOENT. */
 int elf64_find_segment(const struct elf64 *elf, uint32_t type, Elf64_Phdr *found);
 
 /* Finds the PT_LOAD segment with file contents at vaddr. 0; -ENOENT. */

@@ -9,7 +9,7 @@
 #include "elf/unreadable.h"
 
 #define NOTES_MAX_BYTES	 (64u << 10)
-#define NOTES_MAX	 16 /* sections */
+#define NOTES_MAX	 16 /* maximum number of note sections read */
 #define LINK_MAX_BYTES	 512
 #define SECTION_NAME_MAX 256
 
@@ -113,7 +113,7 @@ int elffile_open_codeless(struct elffile *f, int fd)
 	return open_file(f, fd, false);
 }
 
-/* libelf takes a non-const pointer, but doesn't write when it only reads. */
+/* Casts const away: libelf takes a non-const pointer, but doesn't write to an image. */
 int elffile_open_image(struct elffile *f, const void *image, size_t size)
 {
 	int err;

@@ -38,7 +38,7 @@ int elffile_open_codeless(struct elffile *f, int fd);
 int elffile_open_image(struct elffile *f, const void *image, size_t size);
 void elffile_close(struct elffile *f);
 
-/* Fills *elf for the same file, as elf64_open() would. */
+/* Opens the same file or image as struct elf64; returns as elf64_open() does. */
 int elffile_as_elf64(const struct elffile *f, struct elf64 *elf);
 
 /*

@@ -16,13 +16,13 @@
 
 #define PLT_SECTIONS_MAX     8
 #define PLT_MAX_BYTES	     (16u << 20)
-#define RELOCATIONS_MAX	     4 /* sections */
+#define RELOCATIONS_MAX	     4 /* maximum number of sections read */
 #define NO_INDEX	     UINT32_MAX
 #define X86_STUB_MAX_BYTES   16
 #define ARM64_STUB_MAX_BYTES 24
 #define ARM64_BTI_C	     0xd503245f
 
-#ifndef R_AARCH64_IRELATIVE /* musl's elf.h */
+#ifndef R_AARCH64_IRELATIVE /* missing in musl's elf.h */
 #define R_AARCH64_IRELATIVE 1032
 #endif
 
@@ -105,7 +105,7 @@ static bool decode_arm64(const uint8_t *code, uint64_t vaddr, struct stub *stub)
 	if ((adrp & 0x9f00001f) != 0x90000010 || (ldr & 0xffc003ff) != 0xf9400211)
 		return false;
 	page = (uint64_t)((adrp >> 5 & 0x7ffff) << 2 | (adrp >> 29 & 3));
-	page = (page ^ 0x100000) - 0x100000; /* 21 bits, signed */
+	page = (page ^ 0x100000) - 0x100000; /* sign extension of 21 bits */
 	*stub = (struct stub){
 		.vaddr = vaddr,
 		.word = (vaddr & ~0xfffull) + (page << 12) + (ldr >> 10 & 0xfff) * 8ull,
@@ -184,12 +184,12 @@ static void read_sections(struct reader *r)
 
 /* ---- the targets of stubs ---- */
 
-/* One section of relocations. */
+/* A section of relocations. */
 struct relocations {
 	Elf_Data *data;
 	struct elfsymtab symbols;
 	size_t count;
-	struct addr_item *by_word; /* value: index */
+	struct addr_item *by_word; /* by r_offset; value: index of the relocation */
 	size_t n_by_word, cap;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The executable segments of an ELF file (System V gABI, chapter 5), to turn file offsets into ELF
- * virtual addresses.
+ * Converts file offsets to ELF virtual addresses and back, by the executable segments of an ELF
+ * file (System V gABI, chapter 5).
  */
 #ifndef ELFSEGS_H
 #define ELFSEGS_H

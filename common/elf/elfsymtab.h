@@ -12,7 +12,7 @@ struct elfsymtab {
 	const struct elffile *file; /* not owned; NULL: no table */
 	uint64_t offset;
 	size_t count, entry_bytes;
-	void *piece; /* the `read` symbols from number `first` on, in this machine's byte order */
+	void *piece; /* symbols first to first + read - 1, in this machine's byte order */
 	size_t first, read;
 };
 

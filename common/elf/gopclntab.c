@@ -15,17 +15,17 @@
 #include "elf/gopclntab.h"
 
 #define TABLE_MAX_BYTES (256u << 20)
-#define SEARCH_BYTES	(1u << 20) /* per read */
+#define SEARCH_BYTES	(1u << 20) /* size of a read */
 #define CHECKED_CALLS	32
 #define STEPS_MAX	(1u << 20) /* per lookup: forged tables have millions */
 
 /*
- * Layouts of .gopclntab, identified by its first word: the differences between Go releases. "struct
- * _func" and "inlinedCall" are the runtime's.
+ * A layout of .gopclntab, identified by the table's first word: the differences between Go
+ * releases. "struct _func" and "inlinedCall" are types of the runtime.
  */
 struct go_layout {
 	uint32_t magic;
-	uint8_t entry_bytes; /* bytes of a code location or pointer: 8, or 4 for offsets */
+	uint8_t entry_bytes; /* bytes of a code address or pointer: 8, or 4 for offsets */
 	/* location of the first of five offsets in the header; 0: the table is one part */
 	uint8_t parts_at;
 	uint8_t functab_at;  /* offset of the function list in its part */
@@ -114,7 +114,7 @@ static const struct go_layout layouts[] = {
 	  .call_pc_at = 8 },
 };
 
-/* A part of the file and the address that it is mapped at. */
+/* A part of the file, with the address that it is mapped at. */
 struct region {
 	uint64_t offset, vaddr, bytes;
 };

@@ -34,7 +34,7 @@ struct gopclntab {
 	uint64_t text;	  /* base of functions' offsets; 0: absolute addresses */
 	size_t n_funcs;
 	struct go_span functab, names, units, files, values;
-	uint64_t gofunc;  /* base of the offsets of inlined calls */
+	uint64_t gofunc;  /* address that offsets of inlined calls are relative to */
 	bool has_calls;	  /* inlined calls are available */
 	bool is_searched; /* has_calls and gofunc are set */
 };
@@ -58,7 +58,7 @@ struct go_func {
 	size_t values_at, pointers_at; /* offsets of these arrays in functab */
 };
 
-/* Iterates over a function's values: each is valid from start to end, exclusive. */
+/* Iterator over a function's values; each is valid from start to end, exclusive. */
 struct go_values {
 	struct go_span left;
 	uint64_t start, end;
@@ -83,13 +83,13 @@ struct go_frame {
 int gopclntab_open(struct gopclntab *g, const struct elf64 *elf);
 void gopclntab_close(struct gopclntab *g);
 
-/* Returns true for a Go program with section headers, without reading the table. */
+/* Returns true for a Go program with section headers. Doesn't read the table. */
 bool gopclntab_exists(const struct elf64 *elf);
 
 /* Reads function i of n_funcs, in ascending order of addresses. False: broken. */
 bool gopclntab_func(const struct gopclntab *g, size_t i, struct go_func *f);
 
-/* Finds the function that holds an ELF virtual address. */
+/* Finds the function that holds an ELF virtual address. False: none. */
 bool gopclntab_find(const struct gopclntab *g, uint64_t vaddr, struct go_func *f);
 
 /* Returns the name at an offset (struct go_func), valid until gopclntab_close(); NULL: broken. */
@@ -108,7 +108,10 @@ size_t gopclntab_write_name(const struct gopclntab *g, char *to, const char *nam
 struct go_values go_values_begin(const struct gopclntab *g, const struct go_func *f,
 				 int32_t offset);
 
-/* Finds the next value. False: no more. Ranges are not empty, but may reach beyond the function. */
+/*
+ * Finds the next value. False: no more. A value's range is not empty, but may reach beyond the
+ * function.
+ */
 bool go_values_next(struct go_values *v);
 
 /* Returns the source file at an address of the function; NULL: unknown. */

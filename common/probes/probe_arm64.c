@@ -17,7 +17,7 @@
 
 enum { X30 = 30, SP = 31, ZERO = SP };
 
-/* Operations of HINT. */
+/* Numbers of HINT instructions. */
 enum {
 	HINT_NOP = 0,
 	HINT_XPACLRI = 7,
@@ -280,7 +280,7 @@ struct access {
 
 static bool read_pair(struct access *a, uint32_t word)
 {
-	bool tags = field(word, 30, 2) == 1; /* STGP; the load is LDPSW */
+	bool tags = field(word, 30, 2) == 1; /* the store is STGP; the load is LDPSW */
 
 	a->is_store = !field(word, 22, 1);
 	a->writes_base = field(word, 23, 1);

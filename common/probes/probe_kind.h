@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Kinds of instructions by the cost of a uprobe on them; limits. See probe_place.h. */
+/* Kinds of instructions, by the cost of a uprobe on them, and limits. See probe_place.h. */
 #ifndef PROBE_KIND_H
 #define PROBE_KIND_H
 
 #define PROBE_MAX_ARGS	 6
-#define PROBE_MAX_OFFSET 64 /* bytes */
+#define PROBE_MAX_OFFSET 64 /* from the function's start, in bytes */
 
 /* Kinds, cheapest first; late nops are as cheap as other nops if the kernel emulates them. */
 enum probe_kind {

@@ -158,7 +158,7 @@ static bool read_one(struct probe_effect *e, const struct x86_insn *insn)
 static bool read_0f(struct probe_effect *e, const struct x86_insn *insn)
 {
 	switch (insn->opcode) {
-	case 0x1e: /* ENDBR64 and reserved nops; RDSSP is the register form */
+	case 0x1e: /* ENDBR64; other forms, such as RDSSP, are not accepted */
 		return insn->prefixes == X86_PREFIX_F3 && insn->modrm == 0xfa;
 	case 0x1f: /* NOP */
 		return true;

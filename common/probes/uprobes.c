@@ -354,7 +354,7 @@ static int add_entries(struct uprobes *uprobes, const struct uprobes_programs *p
 	return add_some(uprobes, &at, points, n, programs->brief ? is_not_brief : NULL);
 }
 
-/* Attaches all of these points or none. */
+/* Attaches all n points or none. */
 static int add_points(struct uprobes *uprobes, const struct uprobes_programs *programs, pid_t pid,
 		      const struct uprobe_point *points, size_t n)
 {

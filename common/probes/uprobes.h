@@ -51,7 +51,7 @@ int uprobes_prepare(struct uprobes_programs *programs);
 int uprobes_prepare_mode(struct uprobes_programs *programs, enum uprobes_mode mode);
 
 struct uprobe_point {
-	int fd;		 /* the open file (O_PATH suffices); only used while attaching */
+	int fd;		 /* open file (O_PATH suffices), used only while attaching */
 	uint64_t offset; /* file offset of the probed instruction: see probe_place.h */
 	uint64_t cookie;
 	bool wants_return; /* ignored in a session: the program's result at the entry decides */

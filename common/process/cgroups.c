@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Names of cgroups; see cgroups.h. inotify(7) works on cgroup2, except that a directory's removal
- * is reported to its parent's watch, not to its own. If other programs have used up the inotify
- * limits, all directories are rescanned when an unknown id is requested.
+ * is reported only to its parent's watch. If other programs have used up the inotify limits, all
+ * directories are rescanned when an unknown id is requested.
  */
 #include <errno.h>
 #include <fts.h>

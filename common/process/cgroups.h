@@ -14,7 +14,7 @@
 
 struct cgroup {
 	uint64_t id;
-	char *path; /* below the file system's root, "/" for the root */
+	char *path; /* relative to the mount point; "/" for the root */
 	bool is_gone;
 	struct container container;
 };

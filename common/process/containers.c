@@ -5,7 +5,7 @@
 #include "base/array.h"
 #include "process/containers.h"
 
-#define ID_DIGITS 64 /* hexadecimal digits of a SHA-256, which all managers of OCI containers use */
+#define ID_DIGITS 64 /* hexadecimal digits of a SHA-256, the id of any OCI container */
 
 /* A component of a path, or a part of a component. */
 struct part {

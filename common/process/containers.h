@@ -8,8 +8,8 @@
 
 #include <stdbool.h>
 
-#define CONTAINER_ID_MAX 65  /* 64 hexadecimal digits, or a truncated name */
-#define UNIT_NAME_MAX	 256 /* UNIT_NAME_MAX, systemd's src/basic/unit-name.h */
+#define CONTAINER_ID_MAX 65  /* 64 hexadecimal digits, or a truncated name, and a zero byte */
+#define UNIT_NAME_MAX	 256 /* as in systemd's src/basic/unit-name.h */
 
 struct container {
 	const char *
@@ -34,7 +34,7 @@ bool container_is(const struct container *container, const char *id);
 /* Returns true if id is the container's id or name, or a prefix of it. */
 bool container_matches(const struct container *container, const char *id);
 
-/* Returns true if the name has the suffix of a systemd unit. */
+/* Returns true if name has the suffix of a systemd unit. */
 bool container_is_unit_name(const char *name);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The table of files. Device and inode don't identify a file for long: inode numbers are reused as
- * soon as a file is gone, and files are overwritten in place. So a file is recognized if it is
- * still open and has not changed, or if it has the same size and times.
+ * The table of files; see files.h. Device and inode don't identify a file for long: inode numbers
+ * are reused as soon as a file is gone, and files are overwritten in place. So an entry is reused
+ * only if its file is still open and has not changed, or has the same size and times.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -48,7 +48,7 @@ struct file {
 	char *name;	 /* last component of the first path that led to it; or "[vdso]" */
 	uint64_t serial; /* unique within a table and never reused; not 0 */
 	struct stat st;	 /* status at open; all zero: never opened */
-	int fd;		 /* readable; -1: not open */
+	int fd;		 /* readable descriptor; -1: not open */
 	int open_error;	 /* -errno of the failed open; 0: none */
 	/* O_PATH descriptor of the file if fd is a copy (mapfile_copy()); else -1 */
 	int pin_fd;
@@ -58,9 +58,9 @@ struct file {
 	struct elf64 elf;     /* opened on fd or image; valid if is_elf */
 	bool is_elf;
 	struct elfsegs segs;
-	bool is_elsewhere; /* stat(2) reports another device or inode than the mapping */
+	bool is_elsewhere; /* stat(2) reports another device or inode than the mappings do */
 	unsigned int n_users;
-	uint32_t used; /* latest epoch in which it was requested, or had users */
+	uint32_t used; /* latest epoch in which the file was requested or had users */
 	struct file_part parts[FILE_USERS];
 };
 
@@ -76,8 +76,8 @@ struct file *files_get(struct files *files, pid_t pid, const struct mapping *m,
 		       const struct timespec *read_time);
 
 /*
- * Closes and releases files that have neither users nor symbols, by age (epoch.h): expensive ones
- * after 40 epochs, the vdso never.
+ * Releases files that have neither users nor symbols, by age (epoch.h): expensive ones after 40
+ * epochs, the vdso never.
  */
 void files_age(struct files *files, uint32_t epoch);
 

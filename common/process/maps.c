@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Mappings of processes, shared; see maps.h. */
+/* Executable mappings of processes, shared; see maps.h. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 #include "base/search.h"
 #include "process/maps.h"
 
-#define CTIME_NS (10 * NS_PER_MS) /* maximum delay of file change times after the clock */
+#define CTIME_NS (10 * NS_PER_MS) /* maximum delay of file change times (ctime) after the clock */
 
 /* ---- names ---- */
 

@@ -51,7 +51,7 @@ struct mapped {
 struct maps {
 	struct map_store *store;
 	unsigned int n_users;
-	pid_t relative; /* as in struct mapping */
+	pid_t relative; /* see struct mapping */
 	struct timespec read_time;
 	void *part; /* data of the unwinder, freed with free_part() */
 	void (*free_part)(void *part);

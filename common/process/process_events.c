@@ -150,7 +150,7 @@ static int open_cpu_event(uint32_t cpu)
 		.sample_id_all = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC, /* the clock of bpf_ktime_get_ns() */
-		.watermark = 1,		    /* wakeup_events would count samples only */
+		.watermark = 1,		    /* not wakeup_events, which counts samples only */
 		.wakeup_watermark = 1,
 	};
 
@@ -234,7 +234,7 @@ struct map_record {
 	uint32_t maj, min;
 	uint64_t ino, ino_generation;
 	uint32_t prot, flags;
-	char path[]; /* ends with a zero byte */
+	char path[]; /* terminated by a zero byte */
 };
 
 /* ---- parsing of records ---- */

@@ -29,7 +29,7 @@ struct process_event {
 	enum process_event_kind kind;
 	pid_t pid, tid, parent;
 	uint64_t time_ns;	/* CLOCK_MONOTONIC */
-	struct mapping mapping; /* its path is valid until note() or handle() returns */
+	struct mapping mapping; /* of PROCESS_MAP; path is valid until the callback returns */
 	bool is_last;		/* set by note(), read by handle(): exit of the last thread */
 };
 
@@ -50,7 +50,7 @@ struct process_events;
 struct process_events *process_events_open(const struct process_event_user *user);
 void process_events_close(struct process_events *sb);
 
-/* Reads the events in the loop. 0 or -errno. */
+/* Starts reading events in the loop. 0 or -errno. */
 int process_events_watch(struct process_events *sb, struct loop *loop);
 
 /* Calls note() for all events up to time_ns. */
@@ -71,7 +71,7 @@ struct queued {
 	bool is_last;	 /* see struct process_event */
 };
 
-/* All zero: empty. */
+/* All zero: an empty queue. */
 struct event_queue {
 	char *bytes;
 	size_t n_bytes, bytes_cap;

@@ -304,7 +304,7 @@ static struct maps *era_maps(struct map_store *store, struct era *era, size_t n,
 #define MAX_ANCESTORS 16
 #define MAX_LIST      4096		/* mappings; processes with more are read from /proc */
 #define YOUNG_NS      (100 * NS_PER_MS) /* younger processes have unmapped little */
-/* the last records of an exited process have been read by then */
+/* by then, the last records of an exited process have been read */
 #define READ_NS NS_PER_S
 #define KEEP_NS (10 * NS_PER_S) /* retention of exited processes, even if not read in time */
 
@@ -367,7 +367,7 @@ static void leave_ended(struct processes *table, struct process *p)
 	p->exit_ns = 0;
 }
 
-/* Drops a process's history, and the process itself unless its tables are published. */
+/* Drops a process's history, and the process itself unless it has published mappings. */
 static void forget(struct processes *table, struct process *p)
 {
 	leave_ended(table, p);

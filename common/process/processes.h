@@ -52,7 +52,7 @@ struct process {
 	uint32_t generation; /* for tables without events; 0: unknown */
 	struct era *latest;
 	uint64_t exit_ns;	       /* 0: not exited */
-	uint64_t read_ns;	       /* when it was last read from /proc; 0: never */
+	uint64_t read_ns;	       /* time of the last read from /proc; 0: never */
 	struct process *older, *newer; /* links of the list of exited processes */
 	uint32_t n_threads;	       /* valid if knows_threads: counted since its start or exec */
 	bool knows_threads, leader_has_exited, has_lost_threads;
@@ -61,7 +61,7 @@ struct process {
 	/* the unwinder's: time before its mappings were read; 0: inherited from the parent */
 	uint64_t published_ns;
 	uint32_t published_change; /* the unwinder's: count of changes at that time */
-	uint32_t moves_noted;	   /* the unwinder's: count of changes when it noted moves */
+	uint32_t moves_noted;	   /* the unwinder's: count of changes when moves were noted */
 	uint32_t names;		   /* the unwinder's: see name_meanings() */
 	struct meanings *meanings; /* the unwinder's: freed with free() */
 	int perf_map_fd;	   /* the unwinder's: perf map; 0: none; closed with the process */

@@ -200,7 +200,7 @@ void mappings_parse(struct mappings *maps, const char *text, bool is_code_only)
  * mappings hold no code, and the kernel takes several times as long to print one as to return it.
  */
 
-/* Defined here, since the kernel headers may be older than the kernel. */
+/* struct procmap_query, defined here since the headers may be older than the kernel. */
 struct query {
 	uint64_t size, flags, addr;
 	uint64_t start, end, vma_flags, page_size, offset, ino;

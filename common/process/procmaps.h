@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The mappings of a process, mostly the executable ones: /proc/PID/maps (proc_pid_maps(5)). */
+/*
+ * Reads the mappings of a process, mostly the executable ones: /proc/PID/maps (proc_pid_maps(5)).
+ */
 #ifndef PROCMAPS_H
 #define PROCMAPS_H
 
@@ -13,12 +15,12 @@
 struct file;
 
 struct mapping {
-	uint64_t start, end; /* end exclusive */
+	uint64_t start, end; /* addresses; end exclusive */
 	uint64_t offset;     /* file offset of start, bytes */
 	dev_t dev;
 	ino_t ino;	/* 0: not a file */
 	bool is_shared; /* writes are visible to other processes that map it */
-	char *path; /* as printed by the kernel, octal escapes undone; "" if none; "[vdso]", ... */
+	char *path; /* as printed by the kernel, newlines unescaped; "" if none; "[vdso]", ... */
 
 	/* CLOCK_REALTIME, at mmap(2) or a little earlier; zero: unknown, but the mapping exists */
 	struct timespec mapped_at;
@@ -44,7 +46,9 @@ struct mappings {
 /* Parses the text of a maps file, optionally only executable mappings. Broken lines are skipped. */
 void mappings_parse(struct mappings *maps, const char *text, bool is_code_only);
 
-/* Reads /proc/PID/maps. 0 or -errno (-ESRCH: no such process); free with mappings_free(). */
+/*
+ * Reads the executable mappings. 0 or -errno (-ESRCH: no such process). Freed with mappings_free().
+ */
 int mappings_read(struct mappings *maps, pid_t pid);
 
 /* Like mappings_read(), including non-executable mappings. */

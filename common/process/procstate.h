@@ -14,7 +14,7 @@
  */
 #define PROCESS_OTHERS "[others]"
 
-/* Returns the pids of all n processes, freed with free(). NULL: /proc can't be read. */
+/* Returns the *n pids of all processes, freed with free(). NULL: /proc can't be read. */
 pid_t *process_list(size_t *n);
 
 /* Reads the process's name, which is the name of its main thread. 0 or -errno. */

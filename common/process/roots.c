@@ -171,7 +171,10 @@ int root_check_regular(int path_fd, struct stat *st)
 	return err;
 }
 
-/* O_NONBLOCK: the owner of the file could hold a lease on it, which delays open(2) by 45 s. */
+/*
+ * O_NONBLOCK: doesn't wait for a lease on the file, with which its owner could delay open(2) by 45
+ * s.
+ */
 int root_reopen(int path_fd)
 {
 	char path[32];

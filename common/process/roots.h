@@ -48,7 +48,7 @@ bool root_has_name(int root_fd, const char *path);
  */
 int root_check_regular(int path_fd, struct stat *st);
 
-/* Returns a readable, non-blocking descriptor of the same file; or -errno. */
+/* Opens the same file again. Returns a readable, non-blocking descriptor or -errno. */
 int root_reopen(int path_fd);
 
 /* Does both, root_check_regular() and root_reopen(); closes path_fd. */

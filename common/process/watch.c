@@ -16,7 +16,7 @@ struct watch {
 	struct processes *processes;
 	struct watch_handlers subscribers[4];
 	size_t n_subscribers;
-	pid_t *leaderless; /* processes whose exit might not be reported by an event */
+	pid_t *leaderless; /* processes whose exit may cause no event */
 	size_t n_leaderless, leaderless_cap;
 	pid_t *doubted; /* processes that may have ended while events were lost */
 	size_t n_doubted, doubted_cap;
@@ -119,7 +119,7 @@ static void report_exit(const struct watch *watch, pid_t pid)
 		s->exited(pid, s->arg);
 }
 
-/* Returns true if the process is in the table and its exit was not reported. */
+/* Returns true if a process is in the table and has not exited, as far as is known. */
 static bool is_living(const struct watch *watch, pid_t pid)
 {
 	const struct process *p = processes_find(watch->processes, pid);
