@@ -38,7 +38,7 @@ static inline void cache_begin_age(struct cache_age *age, uint32_t epoch, bool i
 	age->epoch = epoch;
 }
 
-/* Returns true if an entry is to be released. used: the latest epoch in which it was used. */
+/* Returns true if an entry that is not in use is to be released. used: epoch of its last use. */
 static inline bool cache_lets_go(const struct cache_age *age, uint32_t used)
 {
 	return age->is_full || age->epoch - used >= EPOCHS_UNUSED;

@@ -27,7 +27,7 @@ void mem_keep_freed(void);
 /* Like mem_keep_freed(), for small blocks only: large ones go back to the system at once. */
 void mem_keep_small(void);
 
-/* Ends the phase: freed memory goes back to the system, now and from here on. */
+/* Ends a phase of mem_keep_*(): freed memory goes back to the system, now and from here on. */
 void mem_give_back(void);
 
 /*

@@ -8,7 +8,7 @@
 
 struct rate_limit {
 	uint64_t amount, period_ns;
-	uint64_t left, filled_ns; /* of the current period, and its start; 0: none yet */
+	uint64_t left, filled_ns; /* rest of amount, and start of the period; 0: none yet */
 };
 
 /* Returns true, and charges amount, if the limit of the current period permits it. */

@@ -19,7 +19,10 @@ int signals_catch(void);
 /* Acknowledges pending signals. */
 void signals_take(void);
 
-/* Returns true if a signal is not yet acknowledged. For long waits elsewhere, in any thread. */
+/*
+ * Returns true if a signal is not yet acknowledged. For long waits outside of the loop, in any
+ * thread.
+ */
 bool signals_are_pending(void);
 
 /* Restores the original signal handling, in a child that will execute another program. */

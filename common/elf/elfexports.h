@@ -11,9 +11,7 @@
 
 #include "elf/elf64.h"
 
-/*
- * Finds the addresses of n symbols. 0; -ENOENT: a symbol isn't exported, or the tables are broken.
- */
+/* Finds the addresses of n symbols. 0; -ENOENT: a symbol isn't exported, or broken tables. */
 int elfexports_find(const struct elf64 *elf, const char *const *names, size_t n, uint64_t *vaddrs);
 
 /* Finds one symbol, with its size. 0 or -ENOENT, as elfexports_find(). */

@@ -29,7 +29,8 @@ struct elffile {
 
 /*
  * Opens a linked ELF file. The caller still owns fd, which must outlive f. 0; -ENOEXEC: not a
- * linked ELF file; -EINVAL: broken; or -errno. Nothing is open after an error.
+ * linked ELF file; -EINVAL: broken; or -errno. Nothing is open after an error; else closed with
+ * elffile_close().
  */
 int elffile_open(struct elffile *f, int fd);
 
@@ -50,10 +51,7 @@ bool elffile_has_bytes(const struct elffile *f, Elf_Scn *scn, GElf_Shdr *header)
 /* Returns the section's bytes, valid until elffile_close(); NULL: see elffile_has_bytes(). */
 Elf_Data *elffile_data(const struct elffile *f, Elf_Scn *scn);
 
-/*
- * Returns a copy of size bytes at offset, freed with free(), which may outlive f. NULL with errno
- * set.
- */
+/* Returns a copy of size bytes at offset, freed with free(); may outlive f. NULL with errno set. */
 void *elffile_copy(const struct elffile *f, uint64_t offset, size_t size);
 
 /* Returns the first section of that name, with its header; NULL: no such section. */

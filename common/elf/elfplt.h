@@ -16,7 +16,7 @@ struct plt_stub {
 	uint64_t vaddr;
 	uint32_t bytes;
 	uint64_t resolver; /* IFUNC resolver of the target, if name is NULL */
-	const char *name;  /* name of the target, a part of `names` */
+	const char *name;  /* name of the target, in elfplt_read()'s `names`; or NULL */
 };
 
 /*

@@ -20,7 +20,7 @@ struct elfrelative {
 void elfrelative_read(struct elfrelative *r, const struct elf64 *elf);
 void elfrelative_free(struct elfrelative *r);
 
-/* Applies the relocations to a copy of the file's bytes at vaddr. */
+/* Applies the relocations to bytes, a copy of the file's contents at vaddr. */
 void elfrelative_apply(const struct elfrelative *r, void *bytes, uint64_t vaddr, size_t size);
 
 #endif

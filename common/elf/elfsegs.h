@@ -36,7 +36,8 @@ uint64_t elfsegs_vaddr(const struct elfsegs *segs, uint64_t offset);
 
 /*
  * Returns the ELF address of a mapping's first byte. If two segments share a page, the mapping
- * belongs to the one that ends with it. A mapping that has since been cut is found by offset alone.
+ * belongs to the segment with the same end. A mapping that has since been cut is found by offset
+ * alone.
  */
 uint64_t elfsegs_mapping_vaddr(const struct elfsegs *segs, uint64_t offset, uint64_t bytes);
 

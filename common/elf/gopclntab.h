@@ -108,10 +108,7 @@ size_t gopclntab_write_name(const struct gopclntab *g, char *to, const char *nam
 struct go_values go_values_begin(const struct gopclntab *g, const struct go_func *f,
 				 int32_t offset);
 
-/*
- * Finds the next value. False: no more. A value's range is not empty, but may reach beyond the
- * function.
- */
+/* Finds the next value. False: no more. Ranges are not empty, but may exceed the function. */
 bool go_values_next(struct go_values *v);
 
 /* Returns the source file at an address of the function; NULL: unknown. */

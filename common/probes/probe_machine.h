@@ -21,7 +21,7 @@ struct probe_effect {
 struct probe_step {
 	size_t bytes;
 	enum probe_kind kind;
-	bool is_skippable; /* the effect is known, and is all that the instruction does */
+	bool is_skippable; /* effect is known, and allows a probe further on */
 	struct probe_effect effect;
 };
 

@@ -49,7 +49,7 @@ struct file {
 	uint64_t serial; /* unique within a table and never reused; not 0 */
 	struct stat st;	 /* status at open; all zero: never opened */
 	int fd;		 /* readable descriptor; -1: not open */
-	int open_error;	 /* -errno of the failed open; 0: none */
+	int open_error;	 /* -errno of the failed open; 0: unknown */
 	/* O_PATH descriptor of the file if fd is a copy (mapfile_copy()); else -1 */
 	int pin_fd;
 	uint64_t tried_ns;    /* last attempt to copy an unreadable file; 0: never */

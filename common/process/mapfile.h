@@ -26,10 +26,10 @@ int mapfile_open(pid_t pid, const struct mapping *m, const struct timespec *read
 		 struct stat *st);
 
 /*
- * Copies a mapped file that root may not read into memory: a FUSE file system can be accessible to
- * its user or user namespace only. A child process reads it as the process's user, for at most a
- * second, and up to max_bytes. Returns a descriptor of the copy, with the file's status in *st and
- * an O_PATH descriptor of the file itself in *pin_fd; or -errno.
+ * Copies a mapped file, which root may not read, to a memfd: a FUSE file system can be accessible
+ * to its user or user namespace only. A child process reads the file as the process's user, for at
+ * most a second, and up to max_bytes. Returns a descriptor of the copy, with the file's status in
+ * *st and an O_PATH descriptor of the file itself in *pin_fd; or -errno.
  */
 int mapfile_copy(pid_t pid, const struct mapping *m, uint64_t max_bytes, struct stat *st,
 		 int *pin_fd);

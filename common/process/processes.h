@@ -33,9 +33,9 @@ struct era {
 	struct era *older;
 	uint64_t begin_ns, serial;
 	struct map_list *list;
-	size_t count;	   /* number of its mappings in the list */
+	size_t count;	   /* number of the era's mappings */
 	bool was_read;	   /* read from /proc at begin_ns; began earlier */
-	struct maps *maps; /* NULL: none yet; else of the list's first n_in_maps */
+	struct maps *maps; /* of the list's first n_in_maps mappings; NULL: none yet */
 	size_t n_in_maps;
 	/* mappings whose files were opened, see processes_preload_files() */
 	size_t n_preloaded;
@@ -51,13 +51,13 @@ struct process {
 	pid_t parent;	     /* 0: unknown */
 	uint32_t generation; /* for tables without events; 0: unknown */
 	struct era *latest;
-	uint64_t exit_ns;	       /* 0: not exited */
+	uint64_t exit_ns;	       /* time of the exit; 0: none yet */
 	uint64_t read_ns;	       /* time of the last read from /proc; 0: never */
 	struct process *older, *newer; /* links of the list of exited processes */
 	uint32_t n_threads;	       /* valid if knows_threads: counted since its start or exec */
 	bool knows_threads, leader_has_exited, has_lost_threads;
 	bool was_dropped;	/* history was evicted because the table was full */
-	struct maps *published; /* mappings that BPF unwinds its stacks by; NULL: none yet */
+	struct maps *published; /* maps by which BPF unwinds its stacks; NULL: none yet */
 	/* the unwinder's: time before its mappings were read; 0: inherited from the parent */
 	uint64_t published_ns;
 	uint32_t published_change; /* the unwinder's: count of changes at that time */
@@ -151,7 +151,7 @@ uint64_t processes_state(struct processes *table, pid_t pid, uint64_t time_ns);
 
 bool processes_has_exited(const struct processes *table, pid_t pid);
 
-/* ---- mappings that BPF walks stacks by ---- */
+/* ---- published mappings, by which BPF unwinds stacks ---- */
 
 /* Returns the process; NULL: unknown. */
 struct process *processes_find(const struct processes *table, pid_t pid);

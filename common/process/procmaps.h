@@ -46,9 +46,7 @@ struct mappings {
 /* Parses the text of a maps file, optionally only executable mappings. Broken lines are skipped. */
 void mappings_parse(struct mappings *maps, const char *text, bool is_code_only);
 
-/*
- * Reads the executable mappings. 0 or -errno (-ESRCH: no such process). Freed with mappings_free().
- */
+/* Reads the executable mappings; freed with mappings_free(). 0 or -errno (-ESRCH: no process). */
 int mappings_read(struct mappings *maps, pid_t pid);
 
 /* Like mappings_read(), including non-executable mappings. */

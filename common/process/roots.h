@@ -34,7 +34,7 @@ int roots_own(struct roots *roots);
 char *root_path(pid_t pid, const char *path, size_t length);
 
 /*
- * Opens a regular file below a root directory for reading; anything else is not even opened.
+ * Opens a regular file below a root directory for reading; other files are opened with O_PATH only.
  * Follows symbolic links as the root's processes would. Returns a descriptor or -errno.
  */
 int root_open_file(int root_fd, const char *path);

@@ -14,9 +14,9 @@ struct watch;
 /* Callbacks, each may be NULL. Called in the order of events, after the table has been updated. */
 struct watch_handlers {
 	void (*forked)(pid_t parent, pid_t child, void *arg);
-	void (*executed)(pid_t pid, void *arg); /* before changed() */
+	void (*executed)(pid_t pid, void *arg); /* called before changed() */
 	void (*changed)(pid_t pid, void *arg);	/* executed a program, or mapped code */
-	void (*exited)(pid_t pid, void *arg);	/* its last thread has ended */
+	void (*exited)(pid_t pid, void *arg);	/* the last thread has ended */
 	void (*lost)(void *arg);		/* events of a batch were lost: rescan everything */
 	void (*drained)(void *arg);		/* after a batch of events */
 	void *arg;
