@@ -234,9 +234,7 @@ size_t elffile_build_id(const struct elffile *f, uint8_t id[ELFFILE_BUILD_ID_MAX
 	return n;
 }
 
-/*
- * The section holds the name, zero-padded to a multiple of 4, and the CRC in the file's byte order.
- */
+/* Layout: the name, zero-padded to a multiple of 4, and the CRC in the file's byte order. */
 bool elffile_debuglink(const struct elffile *f, char name[256], uint32_t *crc)
 {
 	GElf_Shdr sh;

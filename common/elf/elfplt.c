@@ -277,7 +277,7 @@ static bool resolve_stub(struct reader *r, struct relocations *rel, const struct
 	return true;
 }
 
-/* Resolves stubs, and retains those that no relocation of this section names. */
+/* Resolves stubs, and retains those without a relocation in this section. */
 static void resolve_stubs(struct reader *r, Elf_Scn *scn, const GElf_Shdr *sh, bool is_plt_rel)
 {
 	struct relocations rel;

@@ -30,7 +30,7 @@ struct go_layout {
 	uint8_t parts_at;
 	uint8_t functab_at;  /* offset of the function list in its part */
 	uint8_t func_words;  /* words of struct _func between its first member and funcID */
-	bool has_units;	     /* source files are numbered by compilation unit */
+	bool has_units;	     /* source files are numbered per compilation unit */
 	uint8_t calls_index; /* index of the inlined calls among the function's pointers */
 	uint8_t call_bytes, call_name_at, call_pc_at; /* size and offsets of inlinedCall */
 };
@@ -167,9 +167,7 @@ static void cut_strings(struct go_span *span)
 	span->size = last ? (size_t)(last - span->bytes) + 1 : 0;
 }
 
-/*
- * Locates the parts before Go 1.16: offsets count from the table's start; files follow functions.
- */
+/* Locates the parts before Go 1.16: offsets are from the table's start; files follow functions. */
 static bool read_single_part(struct gopclntab *g)
 {
 	uint64_t at =
@@ -578,9 +576,7 @@ static bool read_varint(struct go_span *left, uint32_t *value)
 	return false;
 }
 
-/*
- * Reads a step: the change of the value, with the sign in the lowest bit, and its range in quanta.
- */
+/* Reads a step: the value's change, with the sign in the lowest bit, and its range in quanta. */
 bool go_values_next(struct go_values *v)
 {
 	uint32_t change, n_quanta;
@@ -649,10 +645,7 @@ static bool find_calls(const struct gopclntab *g, const struct go_func *f, uint6
 	return go_u32(p + 4 * i) != UINT32_MAX;
 }
 
-/*
- * Reads call number index of a function's inlined calls, relative to gofunc. False: none, or
- * broken.
- */
+/* Reads inlined call number `index` of a function, relative to gofunc. False: none, or broken. */
 static bool read_call(const struct gopclntab *g, const struct go_func *f, uint64_t gofunc,
 		      uint32_t index, struct go_call *call)
 {

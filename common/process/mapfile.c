@@ -166,11 +166,11 @@ int mapfile_open(pid_t pid, const struct mapping *m, const struct timespec *read
 	return fd >= 0 || is_out_of_files(fd) || err == -ENOENT ? fd : err;
 }
 
-/* ---- as the process's user ---- */
+/* ---- copies, made as the process's user ---- */
 
 #define COPY_SECONDS 1
 
-/* The child's report. */
+/* Report of the process that copies. */
 struct copied {
 	int err;
 	struct stat st;

@@ -296,7 +296,9 @@ static struct file *find_file(struct map_store *store, struct mapped_name *name,
 	return file;
 }
 
-/* Doesn't reuse the name's file if is_elsewhere: other files may then have the same name. */
+/*
+ * Doesn't reuse the name's file if is_elsewhere: other files may share its device, inode and path.
+ */
 struct file *mapping_event_file(struct map_store *store, struct mapping_event *event, pid_t pid,
 				pid_t relative)
 {

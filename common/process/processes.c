@@ -98,7 +98,7 @@ static struct mapping_event make_item(struct map_store *store, const struct mapp
 
 /* ---- eras ---- */
 
-/* Returns the link to the era at time_ns, before which an era that begins then is inserted. */
+/* Returns the link to the era at time_ns, where an era that begins then is to be inserted. */
 static struct era **find_link(struct era **latest, uint64_t time_ns)
 {
 	while (*latest && (*latest)->begin_ns > time_ns)
@@ -304,7 +304,7 @@ static struct maps *era_maps(struct map_store *store, struct era *era, size_t n,
 #define MAX_ANCESTORS 16
 #define MAX_LIST      4096		/* mappings; processes with more are read from /proc */
 #define YOUNG_NS      (100 * NS_PER_MS) /* younger processes have unmapped little */
-/* by then, the last records of an exited process have been read */
+/* time after which all records of an exited process have been read */
 #define READ_NS NS_PER_S
 #define KEEP_NS (10 * NS_PER_S) /* retention of exited processes, even if not read in time */
 
@@ -729,7 +729,9 @@ static bool was_just_read(const struct processes *table, pid_t pid)
 	       clock_now_ns() - p->read_ns < YOUNG_NS;
 }
 
-/* Returns true if the list has outgrown the current mappings, which then replace it. */
+/*
+ * Returns true if the list is missing or has outgrown the current mappings, which then replace it.
+ */
 static bool wants_news(const struct process *p, const struct mappings *maps)
 {
 	return !p || !p->latest || p->latest->count > 2 * maps->count + 16;

@@ -141,7 +141,7 @@ bool mapping_is_memory(const struct mapping *m)
 	return !*m->path || !strncmp(m->path, "[anon", strlen("[anon"));
 }
 
-/* line: the file mapping below, with only anonymous code in between; NULL: none. */
+/* The file mapping right below, with only anonymous code in between; line NULL: none. */
 struct below {
 	const char *line;
 	uint64_t end;

@@ -171,10 +171,7 @@ int root_check_regular(int path_fd, struct stat *st)
 	return err;
 }
 
-/*
- * O_NONBLOCK: doesn't wait for a lease on the file, with which its owner could delay open(2) by 45
- * s.
- */
+/* O_NONBLOCK: fails instead of waiting up to 45 s for the file's owner to give up a lease. */
 int root_reopen(int path_fd)
 {
 	char path[32];

@@ -156,8 +156,8 @@ static void report_loss(struct watch *watch)
 }
 
 /*
- * Returns true if a process outlives its main thread: when that exited, the process was not in the
- * table yet, and it has been read from /proc since. If the table has dropped the exit meanwhile,
+ * Returns true if a process outlives its main thread, which exited before the process was in the
+ * table (it has been read from /proc since). If the table has dropped the process's exit meanwhile,
  * notes the exit again, by /proc, and returns false.
  */
 static bool goes_on(struct watch *watch, const struct process_event *exit)
