@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A radix sort from the least significant digit up. Addresses of one file differ in 20 to 32 bits,
- * so two or three passes do; sorted input costs one pass.
+ * A radix sort, least significant digit first. Addresses of one file differ in 20 to 32 bits, so
+ * two or three passes suffice; sorted input costs one pass.
  */
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Sorting of symbols by address, in linear time: symbol tables have 10^5 entries and no order. */
+/* Sorts symbols by address, in linear time: symbol tables have 10^5 entries in no order. */
 #ifndef ADDRSORT_H
 #define ADDRSORT_H
 
@@ -11,7 +11,7 @@ struct addr_item {
 	uint64_t value;
 };
 
-/* Ascending by addr; items with equal addresses stay in their order. */
+/* Sorts items by ascending addr; items with equal addresses stay in their order. */
 void addrsort(struct addr_item *items, size_t n);
 
 /* Returns how many of the sorted items have an address of at most addr. */

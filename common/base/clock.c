@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The clocks; see clock.h. */
+/* Reads and converts clocks; see clock.h. */
 #include <stdio.h>
 #include <time.h>
 
@@ -25,7 +25,7 @@ static int64_t read_namespace_ns(void)
 	return s * (int64_t)NS_PER_S + ns;
 }
 
-/* A process's own time namespace never changes. */
+/* Returns the offset, which is read once: a process's own time namespace never changes. */
 static int64_t namespace_ns(void)
 {
 	static int64_t known = INT64_MAX;

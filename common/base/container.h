@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* The struct that holds the member which the pointer points to. */
+/* Returns the struct that contains the member at the given pointer. */
 #define container_of(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Lists of CPUs; see cpulist.h. */
+/* Parses lists of CPUs; see cpulist.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Libraries loaded at run time; see dynlib.h. */
+/* Loads shared libraries at run time; see dynlib.h. */
 #include <dlfcn.h>
 #include <stddef.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The one clock by which caches release entries. An epoch lasts 15 s. The owner of the caches
- * counts epochs and ages each cache, which releases entries that are not in use and were not used
- * for two epochs (15 to 30 s). A full cache releases all entries that are not in use. A cache is
- * full if it has more than twice as many entries as it had left before, by a margin.
+ * The schedule by which all caches release entries. An epoch lasts 15 s. The owner of the caches
+ * counts epochs and ages each cache. Aging releases entries that are not in use and were last used
+ * two or more epochs ago (15 to 30 s). A full cache, with at least twice the entries that its last
+ * aging left plus a margin, releases all entries that are not in use.
  */
 #ifndef EPOCH_H
 #define EPOCH_H
@@ -17,20 +17,20 @@
 #define EPOCH_NS      (15 * NS_PER_S)
 #define EPOCHS_UNUSED 2
 
-/* State of a cache; all zero at the start. */
+/* Aging state of a cache; initially all zero. */
 struct cache_age {
 	uint32_t epoch; /* current epoch */
-	size_t n_left;	/* entries left when it was last full, or an epoch began */
+	size_t n_left;	/* entries left by the last aging that was due */
 	bool is_full, is_due;
 };
 
-/* Returns true if a cache of n entries is full. */
+/* Returns true if a cache of n entries is full. some: the margin, in entries. */
 static inline bool cache_is_full(const struct cache_age *age, size_t n, size_t some)
 {
 	return n >= 2 * age->n_left + some;
 }
 
-/* Begins to age a cache, which may also age in the middle of an epoch. */
+/* Begins to age a cache: in a new epoch or, if it is full, at any time. */
 static inline void cache_begin_age(struct cache_age *age, uint32_t epoch, bool is_full)
 {
 	age->is_full = is_full;
@@ -38,7 +38,7 @@ static inline void cache_begin_age(struct cache_age *age, uint32_t epoch, bool i
 	age->epoch = epoch;
 }
 
-/* Returns true if an entry is to be released. used: the latest epoch in which it was used. */
+/* Returns true if an entry that is not in use is to be released. used: epoch of its last use. */
 static inline bool cache_lets_go(const struct cache_age *age, uint32_t used)
 {
 	return age->is_full || age->epoch - used >= EPOCHS_UNUSED;

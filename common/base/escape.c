@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Names from the traced side made safe to print. A comm can hold any byte: an escape sequence would
- * drive the terminal, a newline would forge a line of the report.
+ * Makes names from the traced side safe to print. A comm can hold any byte: an escape sequence
+ * would drive the terminal, a newline would forge a line of the report.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 /*
  * Valid first and second bytes of a character (RFC 3629, section 4). The bounds exclude overlong
- * forms, surrogates, code points above U+10FFFF, and C1 (from c2 80).
+ * forms, surrogates, code points above U+10FFFF, and C1 controls (c2 80 to c2 9f).
  */
 static const struct utf8_range {
 	unsigned char first_min, first_max, second_min, second_max, length;
@@ -27,8 +27,8 @@ static bool is_continuation(unsigned char c)
 }
 
 /*
- * Stops at the first byte that does not belong to the character, so never reads past the
- * terminator.
+ * Returns the length of a valid multi-byte character, else 0. Stops at the first wrong byte, so
+ * never reads past the terminator.
  */
 static size_t utf8_length(const unsigned char *s)
 {
@@ -47,7 +47,7 @@ static size_t utf8_length(const unsigned char *s)
 	return 0;
 }
 
-/* also: so few bytes that strchr() would take longer. */
+/* Returns true if c is in also. A call of strchr() would take longer for the few bytes in also. */
 static bool is_one_of(char c, const char *also)
 {
 	while (also && *also && *also != c)

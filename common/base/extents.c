@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Free parts of an array; see extents.h. */
+/* A free list of extents; see extents.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ static void remove_at(struct extents *extents, size_t at)
 		(extents->n - at) * sizeof(*extents->items));
 }
 
-/* Merges the extent at that index with the next one if they touch. */
+/* Merges the extent at an index with the next one if they touch. */
 static void join(struct extents *extents, size_t at)
 {
 	struct extent *one = &extents->items[at];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The free parts (extents) of an array, in order; adjacent ones are merged. */
+/* A free list: the free extents of an array, in ascending order; adjacent ones are merged. */
 #ifndef EXTENTS_H
 #define EXTENTS_H
 
@@ -12,24 +12,24 @@ struct extent {
 };
 
 struct extents {
-	uint64_t border; /* no extent crosses a multiple of it; 0: there are none */
+	uint64_t border; /* extents are not merged across multiples of this index; 0: all are */
 	struct extent *items;
 	size_t n, cap;
 };
 
-/* Frees a part, which must not overlap a free one; count may be 0. */
+/* Frees an extent, which must not overlap a free one; count may be 0. */
 void extents_add(struct extents *extents, uint64_t first, uint64_t count);
 
 /*
- * Allocates count elements from the first extent that is large enough, which keeps used elements
- * near the beginning. False: there is none.
+ * Allocates count elements from the first extent that is large enough, so that used elements stay
+ * near the array's beginning. False: no extent is large enough.
  */
 bool extents_take(struct extents *extents, uint64_t count, uint64_t *first);
 
-/* Takes an extent of exactly that size, if another one of that size remains. */
+/* Allocates an extent of exactly count elements, if another free one has the same size. */
 bool extents_take_spare(struct extents *extents, uint64_t count, uint64_t *first);
 
-/* Frees the memory of the list. */
+/* Empties the list and frees its memory. */
 void extents_clear(struct extents *extents);
 
 #endif

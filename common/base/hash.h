@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Hashing word by word, for tables in memory: a multiplication by 2^64 over the golden ratio, and a
- * shift that carries the well mixed high bits down.
+ * Hashes word by word, for tables in memory: a multiplication by 2^64 over the golden ratio, and a
+ * shift that moves the well mixed high bits down.
  */
 #ifndef HASH_H
 #define HASH_H
@@ -30,7 +30,7 @@ static inline uint64_t hash_words(const uint64_t *words, size_t n)
 	return hash;
 }
 
-/* FNV-1a: http://www.isthe.com/chongo/tech/comp/fnv/ */
+/* Returns the FNV-1a hash of s: http://www.isthe.com/chongo/tech/comp/fnv/ */
 static inline uint64_t hash_text(const char *s)
 {
 	uint64_t hash = 0xcbf29ce484222325ULL;

@@ -37,7 +37,7 @@ static void push(struct hashtable *table, struct hashlink *link)
 	*bucket = link;
 }
 
-/* Calls use for each link, which it may unlink. */
+/* Calls use for each link; use may unlink that link. */
 static void visit_links(struct hashtable *table, void (*use)(struct hashlink *link, void *arg),
 			void *arg)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* CPUs that come and go; see hotplug.h. */
+/* CPUs that go offline or come online; see hotplug.h. */
 #include <errno.h>
 #include <linux/netlink.h>
 #include <stdio.h>
@@ -9,9 +9,9 @@
 
 #include "base/hotplug.h"
 
-#define KERNELS_GROUP 1 /* udev(7) sends to another */
+#define KERNELS_GROUP 1 /* the kernel's own messages; udev(7) uses another group */
 
-/* "online@/devices/system/cpu/cpu1", and after a zero byte the same as variables. */
+/* A message is "online@/devices/system/cpu/cpu1", a zero byte, and the same as variables. */
 bool hotplug_parse(const char *text, size_t n, uint32_t *cpu, bool *is_online)
 {
 	char action[16];
@@ -24,7 +24,7 @@ bool hotplug_parse(const char *text, size_t n, uint32_t *cpu, bool *is_online)
 	return *is_online || !strcmp(action, "offline");
 }
 
-/* False: there is no more. */
+/* Reads and handles one message. False: no message is pending. */
 static bool read_message(const struct hotplug *hotplug)
 {
 	struct sockaddr_nl from = {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A hash table by id: open addressing, at most half full. */
+/* A hash table with open addressing, at most half full; see idmap.h. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Limits; see limits.h. */
+/* Resource limits; see limits.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <sys/resource.h>
 
 #include "base/limits.h"
 
-/* The limits before they were raised. */
+/* The original limits, before limits_raise(). */
 static struct {
 	bool are_known;
 	struct rlimit files, locked;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Limits of the system, of a cgroup or of a process, which errno names only roughly. */
+/* Raises resource limits of the process, and suggests remedies for any limit that was reached. */
 #ifndef LIMITS_H
 #define LIMITS_H
 
@@ -7,29 +7,26 @@
 #include <stddef.h>
 
 /*
- * Raises what this process may raise itself: open files up to the hard limit, and locked memory,
- * as which BPF maps and programs count below 5.11. Children that run already keep their limits.
+ * Raises this process's limits: open files to the hard limit, and locked memory, which kernels
+ * before 5.11 charge for BPF maps and programs. Children already running keep their limits.
  */
 void limits_raise(void);
 
-/* Restores the limits: for programs that are executed, which run as they do without us. */
+/* Restores the original limits in a child that will execute another program. */
 void limits_restore(void);
 
-/*
- * Returns true if err, negative, means that a limit was reached, not that the kernel lacks a
- * feature.
- */
+/* Returns true if err (-errno) means a reached limit, not a missing kernel feature. */
 bool limit_is_reached(int err);
 
 /*
- * Returns which limit err means, and how to raise it, for a hint; NULL: not a limit. May write into
- * text.
+ * Returns a hint: the limit that err (-errno) means, and how to raise it; NULL: not a limit. The
+ * hint may be stored in text.
  */
 const char *limit_hint(int err, char *text, size_t size);
 
 /*
- * The same for perf_event_open(2): Debian's kernels have kernel.perf_event_paranoid at 3, by which
- * CAP_PERFMON is not enough (mainline stops at 2).
+ * Like limit_hint(), for perf_event_open(2): Debian's kernels set kernel.perf_event_paranoid to 3,
+ * which CAP_PERFMON doesn't override (mainline's maximum is 2).
  */
 const char *limit_hint_of_perf(int err, char *text, size_t size);
 

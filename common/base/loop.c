@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The one poll loop; see loop.h. Each iteration has a cost, however little there is to do: the
- * thread is woken up, and takes a CPU and its caches from others. Under low load, events are
- * handled at once, since a process may block for good a millisecond after it began; under high
- * load, they are batched. A loop that is busy for longer than TURN_NS doesn't sleep at all.
+ * The event loop; see loop.h. Each iteration has a fixed cost: the thread wakes up, and takes a CPU
+ * and its caches from other threads. Under low load, events are handled at once, since a process
+ * may block forever a millisecond after it began; under high load, they are batched. An iteration
+ * that takes longer than TURN_NS is followed by the next one without sleeping.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ struct loop {
 	int urgent_fd;	       /* epoll set of the urgent descriptors */
 	struct watch *watches; /* indexed by descriptor; the kernel drops closed ones */
 	size_t n_watches;
-	uint64_t turn_ns; /* when the last turn began */
+	uint64_t turn_ns; /* start of the last iteration */
 	uint64_t hurry_until_ns;
 };
 
@@ -94,7 +94,7 @@ int loop_make_urgent(const struct loop *loop, int fd)
 
 int loop_watch_hangup(struct loop *loop, int fd, loop_fn *gone, void *arg)
 {
-	/* EPOLLERR and EPOLLHUP are always reported. */
+	/* no events requested: EPOLLERR and EPOLLHUP are always reported */
 	return add_watch(loop, fd, 0, (struct watch){ gone, arg });
 }
 
@@ -103,7 +103,7 @@ void loop_hurry(struct loop *loop, uint64_t ns)
 	loop->hurry_until_ns = clock_now_ns() + ns;
 }
 
-/* Sleeps until that time has passed since the last iteration began, or an urgent event has come. */
+/* Sleeps until TURN_NS after the start of the last iteration, or until an urgent event comes. */
 static void let_gather(const struct loop *loop)
 {
 	uint64_t now_ns = clock_now_ns(), until_ns = loop->turn_ns + TURN_NS;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Objects in the order of their last use, with their memory, to bound its total. */
+/* A list of objects by last use, with their memory, to bound the total. */
 #ifndef LRU_H
 #define LRU_H
 
 #include <stdint.h>
 
-/* A member of the object; all zero: in no list. */
+/* A member of the object; all zero: not in a list. */
 struct lru_item {
 	struct lru_item *older, *newer;
 	uint64_t bytes;
@@ -13,10 +13,10 @@ struct lru_item {
 
 struct lru {
 	struct lru_item *oldest, *newest;
-	uint64_t bytes; /* of all items */
+	uint64_t bytes; /* total of all items */
 };
 
-/* Notes that the object was used and now takes that many bytes; 0: removes it from the list. */
+/* Makes item the newest, with its memory in bytes; 0: removes it from the list. */
 void lru_use(struct lru *lru, struct lru_item *item, uint64_t bytes);
 
 #endif

@@ -12,8 +12,8 @@
 #include "base/mem.h"
 #include "base/msg.h"
 
-#define KEPT_BLOCK_BYTES (32 << 20)  /* malloc's upper limit of this setting */
-#define USUAL_BYTES	 (128 << 10) /* of both thresholds: malloc's defaults, mallopt(3) */
+#define KEPT_BLOCK_BYTES (32 << 20)  /* maximum of M_MMAP_THRESHOLD, mallopt(3) */
+#define USUAL_BYTES	 (128 << 10) /* default of both thresholds, mallopt(3) */
 
 static void *check_allocated(void *p)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Allocation that cannot fail: running out of memory ends the process with a message and status 1.
- * Sizes that come from files are bounded by the caller before they get here. Everything returned
- * is freed with free().
+ * Callers bound sizes that come from files. Results are freed with free().
  */
 #ifndef MEM_H
 #define MEM_H
@@ -12,7 +11,7 @@
 /* Returns a zeroed block of n elements; overflow of n * size counts as out of memory. */
 void *mem_zalloc(size_t n, size_t size) __attribute__((malloc));
 
-/* realloc() of n elements; the new part is not zeroed. */
+/* Resizes p to n elements; the new part is not zeroed. */
 void *mem_realloc(void *p, size_t n, size_t size);
 
 char *mem_strdup(const char *s) __attribute__((malloc));
@@ -22,13 +21,13 @@ char *mem_escape(const char *s) __attribute__((malloc));
 
 char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2), malloc));
 
-/* Makes free() retain memory for reuse. For phases that allocate much for a short time. */
+/* Makes free() retain memory for reuse, for short phases with many allocations. */
 void mem_keep_freed(void);
 
-/* The same for small blocks only: large ones go back to the system at once. */
+/* Like mem_keep_freed(), for small blocks only: large ones go back to the system at once. */
 void mem_keep_small(void);
 
-/* Ends such a phase: freed memory goes back to the system, now and from here on. */
+/* Ends a phase of mem_keep_*(): freed memory goes back to the system, now and from here on. */
 void mem_give_back(void);
 
 /*

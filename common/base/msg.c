@@ -21,8 +21,8 @@ void msg_set_name(const char *name)
 }
 
 /*
- * Prints a line with one write, so that lines of several processes do not mix. Names in it may have
- * been chosen by traced programs.
+ * Prints a line with one write, so that lines of several processes do not mix. Escapes the text,
+ * since names in it may have been chosen by traced programs.
  */
 static void print_line(const char *prefix, const char *reason, const char *fmt, va_list ap)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Compares two numbers in the form that qsort() and bsearch() expect. */
+/* Compares two numbers; the result is as qsort() and bsearch() expect. */
 #ifndef ORDER_H
 #define ORDER_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Numbers from the command line; see parse.h. */
+/* Parses numbers of the command line; see parse.h. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -60,10 +60,7 @@ static uint64_t find_factor(const struct unit *units, const char *suffix, uint64
 	return 0;
 }
 
-/*
- * Returns the fraction of factor that the first 18 of these digits, after a decimal point, stand
- * for: rounded down.
- */
+/* Returns factor multiplied by a decimal fraction, rounded down; at most 18 digits count. */
 static uint64_t read_fraction(const char *digits, uint64_t factor)
 {
 	uint64_t value = 0, whole = 1;
@@ -75,7 +72,7 @@ static uint64_t read_fraction(const char *digits, uint64_t factor)
 	return (uint64_t)((__uint128_t)value * factor / whole);
 }
 
-/* -ERANGE: a number, but too large. */
+/* Parses a number with a unit. without: factor of a missing unit. -EINVAL; -ERANGE: too large. */
 static int parse_with_unit(const char *text, const struct unit *units, uint64_t without,
 			   uint64_t *out)
 {

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Returns the part after a path's last slash; all of it if there is none. */
+/* Returns the part after a path's last slash, or the whole path if it has no slash. */
 static inline const char *path_last(const char *path)
 {
 	const char *slash = strrchr(path, '/');

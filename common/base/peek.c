@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* See peek.h. */
+/* Reads another process's memory; see peek.h. */
 #include <sys/uio.h>
 
 #include "base/peek.h"
 
 #define PAGE_BYTES 4096u
 
-/* A read stops before a piece that isn't fully resident, so each page is a piece. */
+/* Passes each page as a separate iovec: reading stops before an iovec that isn't all readable. */
 size_t peek(pid_t pid, uint64_t addr, void *to, size_t size)
 {
 	struct iovec local = { to, size }, pages[PEEK_MAX_BYTES / PAGE_BYTES + 1];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Another process's memory, by process_vm_readv(2). */
+/* Reads another process's memory, with process_vm_readv(2). */
 #ifndef PEEK_H
 #define PEEK_H
 
@@ -11,12 +11,12 @@
 #define PEEK_MAX_BYTES (64u << 10)
 
 /*
- * Reads size bytes, at most PEEK_MAX_BYTES, of a process, by its id or that of any of its threads.
- * Returns how many could be read: up to a page that isn't there; 0 also without the privilege.
+ * Reads size bytes, at most PEEK_MAX_BYTES. pid: the process or any of its threads. Returns the
+ * number of bytes read: fewer if a page is missing; 0 also without the privilege.
  */
 size_t peek(pid_t pid, uint64_t addr, void *to, size_t size);
 
-/* Returns true if all of it could be read. */
+/* Returns true if all size bytes could be read. */
 static inline bool peek_all(pid_t pid, uint64_t addr, void *to, size_t size)
 {
 	return peek(pid, addr, to, size) == size;

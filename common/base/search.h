@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Binary search by a 64-bit key that lies somewhere in each element of a sorted array. */
+/* Binary search in a sorted array, by a key of up to 64 bits within each element. */
 #ifndef SEARCH_H
 #define SEARCH_H
 
@@ -8,9 +8,8 @@
 #include <string.h>
 
 /*
- * Returns the number of elements, out of n in ascending order of their keys, whose key is at most
- * `key`. Elements have stride bytes; their keys have width bytes (uint64_t, uint32_t or a pointer)
- * at that offset.
+ * Returns how many of n elements, sorted by ascending key, have a key of at most `key`. Each
+ * element has stride bytes; its key has width bytes (uint64_t, uint32_t or a pointer) at offset.
  */
 static inline size_t search_rank(const void *items, size_t n, size_t stride, size_t offset,
 				 size_t width, uint64_t key)
@@ -32,7 +31,7 @@ static inline size_t search_rank(const void *items, size_t n, size_t stride, siz
 	return low;
 }
 
-/* The same for an array of structs with that member. */
+/* Like search_rank(), for an array of structs whose key is `member`. */
 #define SEARCH_RANK(items, n, member, key)                                              \
 	search_rank(items, n, sizeof(*(items)), offsetof(__typeof__(*(items)), member), \
 		    sizeof((items)->member), key)

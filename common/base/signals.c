@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The signals that end a run; see signals.h. */
+/* Handles the signals that end a run; see signals.h. */
 #include <errno.h>
 #include <signal.h>
 #include <stdint.h>
@@ -36,8 +36,9 @@ static void on_signal(int number)
 }
 
 /*
- * A script's "&" makes its children ignore SIGINT, and yet the script ends a run by it. System
- * calls are restarted after the first signal (SA_RESTART), even a blocked write.
+ * Catches SIGINT even if it is ignored: a script's "&" makes its children ignore SIGINT, yet the
+ * script ends a run with it. SA_RESTART: the first signal interrupts no system call, even a blocked
+ * write.
  */
 int signals_catch(void)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The signals that end a run: SIGINT, SIGTERM and, unless nohup(1) ignores it, SIGHUP. A signal
- * makes a descriptor readable. If another one comes a second or more later and the first was not
- * taken (a write blocks because its reader sleeps), it ends the process as if it were not caught.
- * timeout(1) sends each twice, at once.
+ * Handles the signals that end a run: SIGINT, SIGTERM and, unless nohup(1) ignores it, SIGHUP. A
+ * signal makes a descriptor readable. If another signal comes a second or more later while the
+ * first is still unacknowledged (a write blocks because its reader sleeps), it ends the process as
+ * if uncaught. A second signal within that time is ignored: timeout(1) sends each twice.
  */
 #ifndef SIGNALS_H
 #define SIGNALS_H
@@ -11,18 +11,21 @@
 #include <stdbool.h>
 
 /*
- * Catches the signals from now on. Returns a descriptor that is readable once one has come; -1 with
- * errno.
+ * Starts catching the signals. Returns a descriptor that becomes readable once a signal comes; -1
+ * with errno set.
  */
 int signals_catch(void);
 
-/* Acknowledges the signals that came. */
+/* Acknowledges pending signals. */
 void signals_take(void);
 
-/* Returns true if a signal came that was not taken yet. For long waits elsewhere, in any thread. */
+/*
+ * Returns true if a signal is not yet acknowledged. For long waits outside of the loop, in any
+ * thread.
+ */
 bool signals_are_pending(void);
 
-/* Restores the former handling, in a child that will execute another program. */
+/* Restores the original signal handling, in a child that will execute another program. */
 void signals_restore(void);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Interned strings. Stacks repeat the same few thousand names millions of times: interned names are
- * compared and hashed by their addresses.
+ * Interns strings; see strpool.h. Stacks repeat the same few thousand names millions of times:
+ * interned names are compared and hashed by their addresses.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ struct string {
 	char text[];
 };
 
-/* Memory of a string besides its text: header, slot in the table and malloc()'s overhead. */
+/* Bytes of memory per string besides its text: header, table slots and malloc()'s overhead. */
 #define OVERHEAD (sizeof(struct string) + 2 * sizeof(struct hashlink *) + 16)
 
 struct strpool {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Interned strings: equal strings have equal addresses. */
+/* A pool of interned strings: equal strings have equal addresses. */
 #ifndef STRPOOL_H
 #define STRPOOL_H
 
@@ -14,6 +14,6 @@ void strpool_free(struct strpool *pool);
 const char *strpool_intern(struct strpool *pool, const char *s);
 
 size_t strpool_count(const struct strpool *pool);
-size_t strpool_bytes(const struct strpool *pool); /* that its strings take, about */
+size_t strpool_bytes(const struct strpool *pool); /* memory of the strings, about */
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Threads; see thread.h. */
+/* Helper threads and priority; see thread.h. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -20,8 +20,8 @@ static struct {
 } priority;
 
 /*
- * Signals that are ignored by default, as SIGWINCH, would be lost in a thread that does not block
- * them.
+ * Blocks all signals in the new thread: a thread that doesn't would discard signals that are
+ * ignored by default, such as SIGWINCH.
  */
 int thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg)
 {

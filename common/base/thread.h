@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The main thread, which does all the work, and its priority. A second thread may wait in the
- * kernel for it, but uses neither the heap nor data of the main thread.
+ * Helper threads, and the priority of the main thread. The main thread does all the work; a helper
+ * waits in the kernel for it, and uses neither the heap nor the main thread's data.
  */
 #ifndef THREAD_H
 #define THREAD_H
@@ -13,9 +13,9 @@
 int thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg);
 
 /*
- * Gives the calling thread, the main one, the highest priority, so that its short work starts in
- * time on a busy machine. limit_ns: CPU time of the process after which the thread gets its usual
- * priority back; 0: no limit.
+ * Gives the calling thread, which must be the main one, the highest priority, so that its short
+ * work starts in time on a busy machine. limit_ns: CPU time of the process after which the original
+ * priority is restored; 0: no limit.
  */
 void thread_hurry(uint64_t limit_ns);
 

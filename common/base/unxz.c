@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Unpacking what xz has packed with liblzma, bounded in memory; see unxz.h. */
+/* Unpacks .xz files with liblzma, in bounded memory; see unxz.h. */
 #include <errno.h>
 #include <lzma.h>
 #include <stdint.h>
@@ -10,7 +10,7 @@
 
 #define FIRST_BYTES	   (256u << 10)
 #define UNPACKED_MAX_BYTES (64u << 20)
-#define DECODER_MAX_BYTES  (128u << 20) /* xz -9 takes 65 MiB */
+#define DECODER_MAX_BYTES  (128u << 20) /* xz -9 needs 65 MiB */
 
 static void *fail(lzma_stream *s, void *unpacked, int err)
 {

@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 /*
- * Returns the unpacked bytes, freed with free(); NULL with errno set: EINVAL if they are broken,
- * EFBIG if they would be more than 64 MiB.
+ * Returns the unpacked bytes, freed with free(). NULL with errno set: EINVAL if the input is
+ * broken, EFBIG if the output would exceed 64 MiB, ENOMEM.
  */
 void *unxz(const void *packed, size_t packed_bytes, size_t *size);
 

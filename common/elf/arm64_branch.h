@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Targets of arm64 branches: calls, jumps and returns (Arm Architecture Reference Manual, C4.1). */
+/* Decodes arm64 branches: calls, jumps and returns (Arm Architecture Reference Manual, C4.1). */
 #ifndef ARM64_BRANCH_H
 #define ARM64_BRANCH_H
 
@@ -14,7 +14,7 @@ static inline int64_t arm64_signed_field(uint32_t word, unsigned int at, unsigne
 	return (int32_t)(word << (32 - at - bits)) >> (32 - bits);
 }
 
-/* True for br, blr, ret and their variants. */
+/* Returns true for br, blr, ret and their variants. */
 static inline bool arm64_goes_to_register(uint32_t word)
 {
 	return (word & 0xfe1ff000U) == 0xd61f0000U;
@@ -34,7 +34,7 @@ static inline bool arm64_ends_path(uint32_t word)
 	       (word & 0xffe0001fU) == 0xd4200000U;
 }
 
-/* Returns the distance to a branch's or call's target, in instructions; 0: no branch. */
+/* Returns the distance to a direct branch's or call's target, in instructions; 0: other. */
 static inline int64_t arm64_branch_distance(uint32_t word)
 {
 	if ((word & 0x7c000000U) == 0x14000000U) /* b, bl */

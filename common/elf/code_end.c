@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Finds the end of a function's code; see code_end.h. A jump that nothing passes over ends it,
- * since it may lead to another function. The instruction after a call is code: if there is padding
- * instead, the call doesn't return.
+ * Finds the end of a function's code; see code_end.h. A jump that no branch jumps over ends the
+ * function, since it may lead to another one. The instruction after a call is code, except padding:
+ * then the call doesn't return.
  */
 #include <elf.h>
 #include <stdbool.h>
@@ -12,10 +12,10 @@
 #include "elf/code_end.h"
 #include "elf/x86_decode.h"
 
-/* One instruction, of any machine. */
+/* A decoded instruction of any machine. */
 struct step {
-	size_t bytes;	  /* 0: not understood */
-	int64_t distance; /* of a branch that may be taken or not: from the instruction's start */
+	size_t bytes;	  /* length; 0: unknown instruction */
+	int64_t distance; /* of a conditional branch, in bytes; 0: other */
 	bool is_end;
 	bool is_call;
 	bool is_padding;
@@ -88,7 +88,7 @@ static struct step read_arm64(const uint8_t *code, size_t size)
 	return step;
 }
 
-/* ---- both ---- */
+/* ---- any machine ---- */
 
 static struct step read_step(const uint8_t *code, size_t size, uint16_t machine)
 {
@@ -97,7 +97,7 @@ static struct step read_step(const uint8_t *code, size_t size, uint16_t machine)
 	return machine == EM_AARCH64 ? read_arm64(code, size) : (struct step){};
 }
 
-/* Code beyond the given bytes belongs to another function. */
+/* Returns the farthest branch target so far; targets outside of the code are other functions'. */
 static size_t farther(size_t reach, size_t at, int64_t distance, size_t size)
 {
 	size_t target = at + (size_t)distance;

@@ -2,7 +2,7 @@
 /*
  * Reads DWARF's numbers from untrusted bytes (DWARF 5, sections 7.6 and 7.7; little endian). A
  * cursor never leaves its range: a read that does not fit returns zero and marks the cursor as
- * failed for good, so that callers test once, after a whole entry.
+ * failed for good, so callers need to check only once, after a whole entry.
  */
 #ifndef DWARF_READ_H
 #define DWARF_READ_H
@@ -17,7 +17,7 @@ struct cursor {
 	bool failed;
 };
 
-/* The low half of an encoded pointer's first byte, DW_EH_PE_*: how it is stored (LSB 5, 10.5). */
+/* Storage format of an encoded pointer: the low half of its encoding, DW_EH_PE_* (LSB 5, 10.5). */
 enum pointer_format {
 	POINTER_ABSOLUTE = 0x00,
 	POINTER_ULEB = 0x01,
@@ -31,12 +31,12 @@ enum pointer_format {
 	POINTER_FORMAT_MASK = 0x0f,
 };
 
-/* The high half: what it is relative to. */
+/* Base that an encoded pointer is relative to: the high half of its encoding. */
 enum pointer_base {
 	POINTER_TO_ZERO = 0x00,
 	POINTER_TO_ITSELF = 0x10,
 	POINTER_TO_DATA = 0x30,
-	POINTER_BASE_MASK = 0xf0, /* includes "indirect", which is never followed */
+	POINTER_BASE_MASK = 0xf0, /* includes DW_EH_PE_indirect, which is never followed */
 };
 
 static inline struct cursor cursor_over(const uint8_t *bytes, size_t size)
@@ -55,7 +55,7 @@ static inline void cursor_fail(struct cursor *c)
 	c->p = c->end;
 }
 
-/* Skips bytes and returns them; NULL if there are fewer. */
+/* Skips bytes and returns their address. NULL if fewer are left; the cursor has failed then. */
 static inline const uint8_t *cursor_skip(struct cursor *c, uint64_t bytes)
 {
 	const uint8_t *p = c->p;
@@ -68,7 +68,7 @@ static inline const uint8_t *cursor_skip(struct cursor *c, uint64_t bytes)
 	return p;
 }
 
-/* Returns a separate cursor over the next bytes, and skips them; failed if c is. */
+/* Skips the next bytes and returns a cursor over them, which has failed if c has. */
 static inline struct cursor cursor_cut(struct cursor *c, uint64_t bytes)
 {
 	struct cursor part = { .p = cursor_skip(c, bytes), .failed = c->failed };
@@ -116,7 +116,7 @@ static inline uint64_t cursor_u64(struct cursor *c)
 	return le64toh(v);
 }
 
-/* Ten bytes hold 64 bits; longer numbers, even of padding, are refused. */
+/* Reads a LEB128 number. Ten bytes hold 64 bits; longer numbers, even if only padded, fail. */
 static inline uint64_t cursor_leb(struct cursor *c, unsigned int *shift, uint8_t *last)
 {
 	uint64_t value = 0;
@@ -153,7 +153,7 @@ static inline int64_t cursor_sleb(struct cursor *c)
 	return (int64_t)value;
 }
 
-/* Returns the stored number of an encoded pointer, whose base is still to be added. */
+/* Returns the stored number of an encoded pointer; the caller adds the base. */
 static inline uint64_t cursor_pointer(struct cursor *c, uint8_t encoding)
 {
 	switch (encoding & POINTER_FORMAT_MASK) {

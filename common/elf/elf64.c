@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Headers, sections and segments of ELF64 files. libelf is not used here: it reads the whole table
- * of sections first, and a tool looks at thousands of files when it starts. Integers are read as
- * they are: the hosts are little-endian, like the files.
+ * Headers, sections and segments of ELF64 files. libelf is not used here: it first reads the whole
+ * section header table, and a tool opens thousands of files at its start. Integers need no
+ * conversion: the hosts are little-endian, like the files.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -59,7 +59,7 @@ static int check_header(const Elf64_Ehdr *eh)
 	return eh->e_type == ET_EXEC || eh->e_type == ET_DYN ? 0 : -ENOEXEC;
 }
 
-/* Numbers that don't fit into the header are in the first section's (chapter 4). */
+/* Reads the section counts. Section 0 has those that don't fit into the header (chapter 4). */
 static void read_section_numbers(struct elf64 *elf)
 {
 	const Elf64_Ehdr *eh = &elf->header;

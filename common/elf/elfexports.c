@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Exported symbols by name; see elfexports.h. */
+/* Finds exported symbols by name; see elfexports.h. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -10,14 +10,14 @@
 #define NAME_MAX_BYTES 64
 #define MAX_CHAIN      1024
 
-/* The table: its head, a filter of 64-bit words, buckets, then a hash for each symbol. */
+/* Header of .gnu.hash. A Bloom filter of 64-bit words, buckets and a hash per symbol follow. */
 struct head {
 	uint32_t n_buckets, first_symbol, n_filter, shift;
 };
 
 struct exports {
 	const struct elf64 *elf;
-	/* the last two are read once a name is likely to be present */
+	/* the last two: read once a name passes the filter */
 	Elf64_Shdr hashes, symbols, strings;
 	struct head head;
 };
@@ -80,7 +80,7 @@ static bool is_symbol(const struct exports *e, uint32_t index, const char *name,
 	       !memcmp(found, name, bytes) && symbol->st_shndx != SHN_UNDEF;
 }
 
-/* A bucket's symbols follow each other; the last one's hash has its lowest bit set. */
+/* Finds a symbol. Symbols of a bucket are consecutive; the last hash has its lowest bit set. */
 static bool find(struct exports *e, const char *name, Elf64_Sym *symbol)
 {
 	uint32_t hash = hash_name(name), index, theirs;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Bounded reading of ELF files with libelf; see elffile.h. */
+/* Reads ELF files with libelf, within bounds; see elffile.h. */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,14 +9,14 @@
 #include "elf/unreadable.h"
 
 #define NOTES_MAX_BYTES	 (64u << 10)
-#define NOTES_MAX	 16 /* sections */
+#define NOTES_MAX	 16 /* maximum number of note sections read */
 #define LINK_MAX_BYTES	 512
 #define SECTION_NAME_MAX 256
 
 /*
- * Counts that live elsewhere (extended numbering, for more than 65,279 sections) can make libelf
- * allocate without bound: elf64_open() bounds them, for the files that it takes. The tests work for
- * both byte orders.
+ * Returns true if counts are outside of the header (extended numbering, for more than 65,279
+ * sections): libelf may then allocate without bound. elf64_open() bounds them, for the files that
+ * it accepts. The tests work for both byte orders.
  */
 static bool has_extended_count(const unsigned char *shoff, const unsigned char *shnum,
 			       size_t offset_bytes)
@@ -63,7 +63,7 @@ static int check_elf(const struct elffile *f, bool has_code)
 	return f->header.e_shoff > f->bytes ? -EINVAL : 0;
 }
 
-/* Takes elf over. */
+/* Takes ownership of elf. */
 static int begin(struct elffile *f, Elf *elf, bool has_code)
 {
 	int err = -ENOEXEC;
@@ -113,7 +113,7 @@ int elffile_open_codeless(struct elffile *f, int fd)
 	return open_file(f, fd, false);
 }
 
-/* libelf takes a non-const pointer, but doesn't write when it only reads. */
+/* Casts const away: libelf takes a non-const pointer, but doesn't write to an image. */
 int elffile_open_image(struct elffile *f, const void *image, size_t size)
 {
 	int err;
@@ -169,7 +169,7 @@ const char *elffile_section_name(const struct elffile *f, const GElf_Shdr *heade
 			      : 0;
 	const char *name = left ? (const char *)strings->d_buf + header->sh_name : "";
 
-	/* elf_strptr() may look through all of a section of strings that doesn't end, each time. */
+	/* not elf_strptr(): it may scan a whole unterminated string section on each call */
 	if (left && !memchr(name, '\0', left < SECTION_NAME_MAX ? left : SECTION_NAME_MAX))
 		return "";
 	return name;
@@ -234,7 +234,7 @@ size_t elffile_build_id(const struct elffile *f, uint8_t id[ELFFILE_BUILD_ID_MAX
 	return n;
 }
 
-/* The name, padded with zeros to a multiple of four, and the CRC in the file's byte order. */
+/* Layout: the name, zero-padded to a multiple of 4, and the CRC in the file's byte order. */
 bool elffile_debuglink(const struct elffile *f, char name[256], uint32_t *crc)
 {
 	GElf_Shdr sh;

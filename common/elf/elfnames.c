@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The symbol tables of a file from beginning to end; see elfnames.h. */
+/* Visits the symbol tables of a file; see elfnames.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,14 +29,14 @@ static int read_section(const struct elf64 *elf, const char *name, void **data, 
 
 	if (err)
 		return err;
-	if (header.sh_type == SHT_NOBITS) /* in files of debug information */
+	if (header.sh_type == SHT_NOBITS) /* the table has no contents in debug files */
 		return -ENOENT;
 	*bytes = header.sh_size;
 	*data = elf64_read(elf, header.sh_offset, header.sh_size, TABLE_MAX_BYTES);
 	return *data ? 0 : -errno;
 }
 
-/* Drops an unterminated string at the end. */
+/* Drops an unterminated string at the end of the strings. */
 static void end_strings(struct table *t)
 {
 	while (t->strings_bytes && t->strings[t->strings_bytes - 1])

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * PLT stubs; see elfplt.h. First the stubs and the words that they jump through, then the
- * relocations of those words: .rela.plt has nearly all, so the large .rela.dyn is read for the
- * remaining stubs only.
+ * PLT stubs; see elfplt.h. The stubs are decoded first, for the words that they jump through, then
+ * the relocations of those words are read: .rela.plt has nearly all, so the large .rela.dyn is read
+ * for the remaining stubs only.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -16,26 +16,26 @@
 
 #define PLT_SECTIONS_MAX     8
 #define PLT_MAX_BYTES	     (16u << 20)
-#define RELOCATIONS_MAX	     4 /* sections */
+#define RELOCATIONS_MAX	     4 /* maximum number of sections read */
 #define NO_INDEX	     UINT32_MAX
 #define X86_STUB_MAX_BYTES   16
 #define ARM64_STUB_MAX_BYTES 24
 #define ARM64_BTI_C	     0xd503245f
 
-#ifndef R_AARCH64_IRELATIVE /* musl's elf.h */
+#ifndef R_AARCH64_IRELATIVE /* missing in musl's elf.h */
 #define R_AARCH64_IRELATIVE 1032
 #endif
 
-/* A stub: the word it jumps through or, if it leads to the lazy binder, its number. */
+/* A stub: the word it jumps through or, if it leads to the lazy binder, its relocation's index. */
 struct stub {
 	uint64_t vaddr, end;
 	uint64_t word;
-	uint32_t index; /* in .rela.plt */
+	uint32_t index; /* in .rela.plt; or NO_INDEX */
 };
 
 struct reader {
 	const struct elffile *f;
-	const char *names; /* of .dynsym */
+	const char *names; /* .dynstr, borrowed */
 	size_t names_bytes;
 	struct stub *stubs;
 	size_t n_stubs, stubs_cap;
@@ -63,8 +63,8 @@ static bool take(const uint8_t **p, const uint8_t *end, const void *bytes, size_
 }
 
 /*
- * [endbr64] [mov $N,%r11d] [bnd] jmp *WORD(%rip), or, in front of the lazy binder,
- * endbr64; push $N; [bnd] jmp.
+ * Decodes [endbr64] [mov $N,%r11d] [bnd] jmp *WORD(%rip), or, in front of the lazy binder, endbr64;
+ * push $N; [bnd] jmp.
  */
 static bool decode_x86(const uint8_t *code, const uint8_t *end, uint64_t vaddr, struct stub *stub)
 {
@@ -96,7 +96,7 @@ static void decode_x86_section(struct reader *r, const uint8_t *code, size_t siz
 			add_stub(r, stub);
 }
 
-/* [bti c;] adrp x16, PAGE; ldr x17, [x16, #N]; ... */
+/* Decodes adrp x16, PAGE; ldr x17, [x16, #N]; ..., which may follow a bti c. */
 static bool decode_arm64(const uint8_t *code, uint64_t vaddr, struct stub *stub)
 {
 	uint32_t adrp = read_u32(code), ldr = read_u32(code + 4);
@@ -105,7 +105,7 @@ static bool decode_arm64(const uint8_t *code, uint64_t vaddr, struct stub *stub)
 	if ((adrp & 0x9f00001f) != 0x90000010 || (ldr & 0xffc003ff) != 0xf9400211)
 		return false;
 	page = (uint64_t)((adrp >> 5 & 0x7ffff) << 2 | (adrp >> 29 & 3));
-	page = (page ^ 0x100000) - 0x100000; /* 21 bits, signed */
+	page = (page ^ 0x100000) - 0x100000; /* sign extension of 21 bits */
 	*stub = (struct stub){
 		.vaddr = vaddr,
 		.word = (vaddr & ~0xfffull) + (page << 12) + (ldr >> 10 & 0xfff) * 8ull,
@@ -142,7 +142,7 @@ static bool is_plt(const struct elffile *f, const GElf_Shdr *sh)
 	return false;
 }
 
-/* A stub ends where the next one begins, where its section does, or at its greatest length. */
+/* Ends each stub at the next one, at its section's end, or after max_bytes. */
 static void end_stubs(struct reader *r, size_t first, uint64_t section_end, uint64_t max_bytes)
 {
 	for (size_t i = first; i < r->n_stubs; i++) {
@@ -184,12 +184,12 @@ static void read_sections(struct reader *r)
 
 /* ---- the targets of stubs ---- */
 
-/* One section of relocations. */
+/* A section of relocations. */
 struct relocations {
 	Elf_Data *data;
 	struct elfsymtab symbols;
 	size_t count;
-	struct addr_item *by_word; /* value: index */
+	struct addr_item *by_word; /* by r_offset; value: index of the relocation */
 	size_t n_by_word, cap;
 };
 
@@ -277,7 +277,7 @@ static bool resolve_stub(struct reader *r, struct relocations *rel, const struct
 	return true;
 }
 
-/* Keeps the stubs that no relocation of this section names. */
+/* Resolves stubs, and retains those without a relocation in this section. */
 static void resolve_stubs(struct reader *r, Elf_Scn *scn, const GElf_Shdr *sh, bool is_plt_rel)
 {
 	struct relocations rel;
@@ -294,7 +294,7 @@ static void resolve_stubs(struct reader *r, Elf_Scn *scn, const GElf_Shdr *sh, b
 	free(rel.by_word);
 }
 
-/* Not every linker calls the section of a static file .rela.plt. */
+/* Reads .rela.plt (of_plt) or all others: static files' .rela.plt can have another name. */
 static void read_relocations(struct reader *r, bool of_plt)
 {
 	Elf_Scn *scn = NULL;

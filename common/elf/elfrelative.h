@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Words of position-independent programs that the dynamic linker writes at the start: addresses in
- * the program itself (R_X86_64_RELATIVE, R_AARCH64_RELATIVE; System V gABI, chapter 5, DT_RELA). In
- * the file they are zero, so readers of a table of pointers apply them to their copy. Words of
- * DT_RELR need nothing: their addends are in place.
+ * Applies relative relocations (R_X86_64_RELATIVE, R_AARCH64_RELATIVE; System V gABI, chapter 5,
+ * DT_RELA): addresses in a position-independent program that the dynamic linker writes at the
+ * start. They are zero in the file, so readers of a table of pointers apply them to their copy.
+ * DT_RELR relocations need nothing: their addends are in place.
  */
 #ifndef ELFRELATIVE_H
 #define ELFRELATIVE_H
@@ -11,16 +11,16 @@
 #include "elf/elf64.h"
 
 struct elfrelative {
-	Elf64_Rela *relas; /* of all types */
+	Elf64_Rela *relas; /* relocations of all types */
 	size_t n;
-	uint32_t type; /* the one to apply */
+	uint32_t type; /* relocation type to apply */
 };
 
-/* Reads the relocations; n is 0 if they can't be read. Freed with elfrelative_free(). */
+/* Reads the relocations; n is 0 if they are unreadable. Freed with elfrelative_free(). */
 void elfrelative_read(struct elfrelative *r, const struct elf64 *elf);
 void elfrelative_free(struct elfrelative *r);
 
-/* Writes into a copy of the file's bytes that belong at vaddr. */
+/* Applies the relocations to bytes, a copy of the file's contents at vaddr. */
 void elfrelative_apply(const struct elfrelative *r, void *bytes, uint64_t vaddr, size_t size);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The executable segments of an ELF file (System V gABI, chapter 5), to turn file offsets into ELF
- * virtual addresses.
+ * Converts file offsets to ELF virtual addresses and back, by the executable segments of an ELF
+ * file (System V gABI, chapter 5).
  */
 #ifndef ELFSEGS_H
 #define ELFSEGS_H
@@ -21,28 +21,29 @@ struct elfsegs {
 
 struct elf64;
 
-/* 0, or -ENOEXEC: no program headers that can be read. */
+/* Reads the executable segments. 0, or -ENOEXEC: no readable program headers. */
 int elfsegs_read_elf(struct elfsegs *segs, const struct elf64 *elf);
 
-/* Adds a segment if it is executable and the array has space. *segs is all zero at first. */
+/* Adds a segment if it is executable and the array has space. *segs must be all zero initially. */
 void elfsegs_add(struct elfsegs *segs, const Elf64_Phdr *header);
 
 /*
- * Returns the ELF address of a file offset; UINT64_MAX if no segment holds it. Mappings are
- * whole pages, so an offset that no segment holds but that is in a segment's first or last page
- * belongs to it.
+ * Returns the ELF address of a file offset; UINT64_MAX if no segment holds it. Mappings are whole
+ * pages, so the rest of a segment's first and last page also belongs to that segment, unless
+ * another one holds it.
  */
 uint64_t elfsegs_vaddr(const struct elfsegs *segs, uint64_t offset);
 
 /*
- * The same for a mapping's first byte. Two segments may share a page; the mapping belongs to the
- * one that ends at its end. A mapping that was cut since is found by its offset alone.
+ * Returns the ELF address of a mapping's first byte. If two segments share a page, the mapping
+ * belongs to the segment with the same end. A mapping that has since been cut is found by offset
+ * alone.
  */
 uint64_t elfsegs_mapping_vaddr(const struct elfsegs *segs, uint64_t offset, uint64_t bytes);
 
 /*
- * Returns the file offset of code that is mapped N bytes above another offset, both at page starts;
- * UINT64_MAX: that is not code.
+ * Returns the file offset of code mapped `bytes` bytes above a file offset, both at page starts;
+ * UINT64_MAX: no code there.
  */
 uint64_t elfsegs_offset_above(const struct elfsegs *segs, const struct elf64 *elf, uint64_t offset,
 			      uint64_t bytes);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Finds and reads the Go runtime's function table; see gopclntab.h. It has a section of its own,
+ * Finds and reads the Go runtime's function table; see gopclntab.h. The table has its own section,
  * but external linkers put it into .data.rel.ro of position-independent programs (before Go 1.26),
- * and section headers may be missing: then it is searched for in what is mapped without being
- * executable. Addresses that the table itself lacks are in the runtime's struct moduledata, which
- * begins with the addresses of the table and its parts.
+ * and section headers may be missing: then the segments that are not executable are searched for
+ * it. Addresses missing in the table are in the runtime's struct moduledata, which begins with the
+ * addresses of the table and its parts.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,33 +15,33 @@
 #include "elf/gopclntab.h"
 
 #define TABLE_MAX_BYTES (256u << 20)
-#define SEARCH_BYTES	(1u << 20) /* per read */
+#define SEARCH_BYTES	(1u << 20) /* size of a read */
 #define CHECKED_CALLS	32
-#define STEPS_MAX	(1u << 20) /* of one function's values: forged tables have millions */
+#define STEPS_MAX	(1u << 20) /* per lookup: forged tables have millions */
 
 /*
- * Layouts of .gopclntab, identified by its first word: the differences between Go releases. "struct
- * _func" and "inlinedCall" are the runtime's.
+ * A layout of .gopclntab, identified by the table's first word: the differences between Go
+ * releases. "struct _func" and "inlinedCall" are types of the runtime.
  */
 struct go_layout {
 	uint32_t magic;
-	uint8_t entry_bytes; /* bytes of a code location or pointer: 8, or 4 for offsets */
-	/* place of the first of five offsets in the header; 0: the table is one part */
+	uint8_t entry_bytes; /* bytes of a code address or pointer: 8, or 4 for offsets */
+	/* location of the first of five offsets in the header; 0: the table is one part */
 	uint8_t parts_at;
 	uint8_t functab_at;  /* offset of the function list in its part */
 	uint8_t func_words;  /* words of struct _func between its first member and funcID */
-	bool has_units;	     /* source files are numbered by compilation unit */
+	bool has_units;	     /* source files are numbered per compilation unit */
 	uint8_t calls_index; /* index of the inlined calls among the function's pointers */
-	uint8_t call_bytes, call_name_at, call_pc_at; /* of inlinedCall */
+	uint8_t call_bytes, call_name_at, call_pc_at; /* size and offsets of inlinedCall */
 };
 
-#define GO_HEADER_BYTES 72 /* the longest */
-#define GO_CALLS_VALUES 2  /* index of a function's table of values with the inlined calls */
+#define GO_HEADER_BYTES 72 /* length of the longest header */
+#define GO_CALLS_VALUES 2  /* index of the inlined calls among a function's value tables */
 
-/* An entry of a function's inlined calls: the function's name, and where in it the call is. */
+/* An inlined call: the inlined function's name, and the location of the call. */
 struct go_call {
 	int32_t name;
-	uint32_t pc; /* from the function's start */
+	uint32_t pc; /* relative to the function's start */
 };
 
 static uint32_t go_u32(const uint8_t *p)
@@ -114,7 +114,7 @@ static const struct go_layout layouts[] = {
 	  .call_pc_at = 8 },
 };
 
-/* A part of the file and the address that it is mapped at. */
+/* A part of the file, with the address that it is mapped at. */
 struct region {
 	uint64_t offset, vaddr, bytes;
 };
@@ -159,7 +159,7 @@ static bool cut(const struct gopclntab *g, struct go_span *span, uint64_t from, 
 	return true;
 }
 
-/* Cuts after the last zero byte, so that every string in it is terminated. */
+/* Cuts the span after its last zero byte, so that every string in it is terminated. */
 static void cut_strings(struct go_span *span)
 {
 	const uint8_t *last = span->size ? memrchr(span->bytes, 0, span->size) : NULL;
@@ -167,7 +167,7 @@ static void cut_strings(struct go_span *span)
 	span->size = last ? (size_t)(last - span->bytes) + 1 : 0;
 }
 
-/* Before Go 1.16, offsets count from the table's start, and the files follow the functions. */
+/* Locates the parts before Go 1.16: offsets are from the table's start; files follow functions. */
 static bool read_single_part(struct gopclntab *g)
 {
 	uint64_t at =
@@ -209,7 +209,7 @@ static bool read_header(struct gopclntab *g)
 
 /* ---- the table ---- */
 
-/* Reads the table. 0 or -errno; -EINVAL: it is not a table. */
+/* Reads the table in a region. 0 or -errno; -EINVAL: not a table. */
 static int read_table(struct gopclntab *g, const struct elfrelative *relative,
 		      const struct region *region)
 {
@@ -226,7 +226,7 @@ static int read_table(struct gopclntab *g, const struct elfrelative *relative,
 	return -EINVAL;
 }
 
-/* Returns the header's offset in bytes[], or size if there is none. bytes begin at vaddr. */
+/* Returns the header's offset in bytes[], which begin at vaddr, or size if there is none. */
 static uint64_t find_header(const struct elf64 *elf, const uint8_t *bytes, uint64_t vaddr,
 			    uint64_t size)
 {
@@ -237,7 +237,7 @@ static uint64_t find_header(const struct elf64 *elf, const uint8_t *bytes, uint6
 	return at + GO_HEADER_BYTES <= size ? at : size;
 }
 
-/* Advances past the segment's first bytes, less those in which a header may begin. */
+/* Advances by `bytes` bytes. False: too few bytes are left for a header. */
 static bool next_piece(struct region *left, uint64_t bytes)
 {
 	left->offset += bytes;
@@ -278,7 +278,7 @@ static int search_segments(struct gopclntab *g, const struct elfrelative *relati
 		if (segments[i].p_type != PT_LOAD || segments[i].p_flags & PF_X ||
 		    segments[i].p_filesz > max_bytes)
 			continue;
-		max_bytes -= segments[i].p_filesz; /* even if a forged file repeats the candidate */
+		max_bytes -= segments[i].p_filesz; /* a forged file may repeat a segment */
 		err = search_segment(g, relative, region_of_segment(&segments[i]));
 	}
 	free(segments);
@@ -292,7 +292,7 @@ static bool find_section(const struct elf64 *elf, Elf64_Shdr *found)
 	       found->sh_type == SHT_PROGBITS;
 }
 
-/* Returns true for a file with Go's sections, or without any: searching takes time. */
+/* Returns true for a file with Go's sections, or without any: searching is expensive. */
 static bool is_worth_searching(const struct elf64 *elf)
 {
 	Elf64_Shdr section;
@@ -357,7 +357,7 @@ static bool search_module(const struct gopclntab *g, const struct elfrelative *r
 	return found;
 }
 
-/* Finds struct moduledata, which has a section of its own since Go 1.26. */
+/* Finds struct moduledata, which has its own section since Go 1.26. */
 static bool find_module(const struct gopclntab *g, const struct elfrelative *relative,
 			uint8_t module[MODULE_BYTES])
 {
@@ -382,7 +382,7 @@ static bool find_module(const struct gopclntab *g, const struct elfrelative *rel
 	return found;
 }
 
-/* Finds the address of the text, which the header lacks since Go 1.26. */
+/* Finds the base address of code, which the header lacks since Go 1.26. */
 static int find_text(struct gopclntab *g, const struct elfrelative *relative)
 {
 	uint8_t module[MODULE_BYTES];
@@ -443,7 +443,7 @@ static const uint8_t *functab_entry(const struct gopclntab *g, size_t i)
 	return g->functab.bytes + g->layout->functab_at + 2 * i * g->layout->entry_bytes;
 }
 
-/* Also for i == n_funcs: the end of the last function. */
+/* Returns the start of function i; for i == n_funcs, the end of the last function. */
 static uint64_t entry_of(const struct gopclntab *g, size_t i)
 {
 	const uint8_t *p = functab_entry(g, i);
@@ -451,7 +451,7 @@ static uint64_t entry_of(const struct gopclntab *g, size_t i)
 	return g->layout->entry_bytes == 4 ? g->text + go_u32(p) : go_u64(p);
 }
 
-/* struct _func is followed by offsets of value tables, then by aligned pointers. */
+/* Locates the arrays after struct _func: offsets of value tables, then aligned pointers. */
 static bool read_tail(const struct gopclntab *g, struct go_func *f, size_t at)
 {
 	size_t pointer_bytes = g->layout->entry_bytes;
@@ -463,7 +463,7 @@ static bool read_tail(const struct gopclntab *g, struct go_func *f, size_t at)
 	       f->pointers_at + f->n_pointers * pointer_bytes <= g->functab.size;
 }
 
-/* struct _func: src/runtime/runtime2.go. */
+/* Reads struct _func (src/runtime/runtime2.go). */
 static bool read_func(const struct gopclntab *g, uint64_t at, struct go_func *f)
 {
 	const struct go_layout *layout = g->layout;
@@ -481,7 +481,7 @@ static bool read_func(const struct gopclntab *g, uint64_t at, struct go_func *f)
 	f->n_values = go_u32(p + 24);
 	f->unit = layout->has_units ? go_u32(p + 28) : 0;
 	f->id = ids[0];
-	f->flags = layout->has_units ? ids[1] : 0; /* zero in Go 1.16 */
+	f->flags = layout->has_units ? ids[1] : 0; /* always zero in Go 1.16 */
 	f->n_pointers = ids[3];
 	return read_tail(g, f, at + bytes);
 }
@@ -527,7 +527,7 @@ const char *gopclntab_name(const struct gopclntab *g, int32_t offset)
 }
 
 /*
- * Leaves out what is between the first bracket and the last one. Before Go 1.18 brackets hold array
+ * Omits the text between the first and the last bracket. Before Go 1.18, brackets hold array
  * lengths only.
  */
 size_t gopclntab_write_name(const struct gopclntab *g, char *to, const char *name, size_t n)
@@ -576,10 +576,7 @@ static bool read_varint(struct go_span *left, uint32_t *value)
 	return false;
 }
 
-/*
- * Reads a step: the change of the value, with the sign in the lowest bit, and the number of code
- * units that it applies to.
- */
+/* Reads a step: the value's change, with the sign in the lowest bit, and its range in quanta. */
 bool go_values_next(struct go_values *v)
 {
 	uint32_t change, n_quanta;
@@ -591,10 +588,10 @@ bool go_values_next(struct go_values *v)
 	v->value = (int32_t)((uint32_t)v->value + (change & 1 ? ~(change >> 1) : change >> 1));
 	v->start = v->end;
 	v->end += (uint64_t)n_quanta * v->quantum;
-	return v->end > v->start; /* otherwise it is beyond the last address */
+	return v->end > v->start; /* false: the address has overflowed */
 }
 
-/* -1: there is none. */
+/* Returns the value at an address; -1: none. */
 static int32_t value_at(const struct gopclntab *g, const struct go_func *f, int32_t offset,
 			uint64_t vaddr)
 {
@@ -608,7 +605,7 @@ static int32_t value_at(const struct gopclntab *g, const struct go_func *f, int3
 
 /* ---- source files ---- */
 
-/* Before Go 1.16: a count, and offsets in the table; files are numbered from 1. */
+/* Finds a file before Go 1.16: `files` has a count, then offsets in the table, numbered from 1. */
 static const char *single_part_file(const struct gopclntab *g, uint32_t number)
 {
 	if (g->files.size < 4 || number >= go_u32(g->files.bytes) || number >= g->files.size / 4)
@@ -631,7 +628,7 @@ const char *gopclntab_file(const struct gopclntab *g, const struct go_func *f, u
 
 /* ---- inlined calls ---- */
 
-/* Finds the function's inlined calls; false: it has none. */
+/* Finds the address of the function's inlined calls. False: it has none. */
 static bool find_calls(const struct gopclntab *g, const struct go_func *f, uint64_t gofunc,
 		       uint64_t *vaddr)
 {
@@ -648,10 +645,7 @@ static bool find_calls(const struct gopclntab *g, const struct go_func *f, uint6
 	return go_u32(p + 4 * i) != UINT32_MAX;
 }
 
-/*
- * Reads call number index of a function's inlined calls, if these are found relative to gofunc.
- * False: none, or broken.
- */
+/* Reads inlined call number `index` of a function, relative to gofunc. False: none, or broken. */
 static bool read_call(const struct gopclntab *g, const struct go_func *f, uint64_t gofunc,
 		      uint32_t index, struct go_call *call)
 {
@@ -678,8 +672,8 @@ static bool is_name_start(const struct gopclntab *g, int32_t offset)
 }
 
 /*
- * Returns true if the first calls of some functions are plausible there. The word of the moduledata
- * differs between releases, so each is tried.
+ * Returns true if, with this gofunc, the first inlined calls of some functions are plausible. The
+ * field's location in moduledata differs between releases, so each word is tried.
  */
 static bool is_gofunc(const struct gopclntab *g, uint64_t gofunc)
 {
@@ -712,8 +706,8 @@ static void find_gofunc(struct gopclntab *g, const struct elfrelative *relative)
 }
 
 /*
- * Locates the inlined calls, once: sets has_calls and gofunc. Before Go 1.18 inlined calls are
- * located by addresses. Before Go 1.13 they had another format and place, which the check refuses.
+ * Locates the inlined calls, once: sets has_calls and gofunc. Before Go 1.18 absolute addresses
+ * locate them. Before Go 1.13 they had another format and location, which is_gofunc() refuses.
  */
 static void locate_calls(struct gopclntab *g)
 {
@@ -731,7 +725,7 @@ static void locate_calls(struct gopclntab *g)
 	elfrelative_free(&relative);
 }
 
-/* Finds the innermost function that was inlined at an address. False: none was. */
+/* Finds the innermost function inlined at an address. False: none. */
 static bool find_call(const struct gopclntab *g, const struct go_func *f, uint64_t vaddr,
 		      struct go_call *call)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Files that can't be read because of a limit or a broken disk: symbols or tables are missing that
- * should be there, which is reported once. Other missing files are not failures.
+ * Reports, once, that symbols or tables are missing because a file can't be read, due to a limit or
+ * a broken disk. Other missing files are not failures.
  */
 #ifndef UNREADABLE_H
 #define UNREADABLE_H
 
-/* err: the -errno of opening or reading. */
+/* Reports err, the -errno of opening or reading, if it is such a failure. */
 void unreadable_report(int err);
 
 #endif

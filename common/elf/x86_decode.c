@@ -11,9 +11,10 @@
 #define INSN_MAX_BYTES 15
 
 /*
- * -: nothing, m: ModRM, b: a byte, w: two, z: four (two with a 66 prefix), v: eight with REX.W,
- * else as z, o: an address, e: ENTER's, j: relative target of four bytes, s: of one, B Z: ModRM and
- * b or z, f F: ModRM, and b or z if it is TEST, p: ModRM that must be POP's, x: unknown.
+ * -: nothing, m: ModRM, b: one byte, w: two bytes, z: four (two with a 66 prefix), v: eight with
+ * REX.W, else as z, o: an address, e: ENTER's, j: four-byte relative target, s: one-byte relative
+ * target, B Z: ModRM and b or z, f F: ModRM, and b or z for TEST, p: ModRM that must be POP's, x:
+ * unknown.
  */
 static const char map_one[] = "mmmmbzxxmmmmbzxx"  /* 00 */
 			      "mmmmbzxxmmmmbzxx"  /* 10 */
@@ -52,7 +53,7 @@ static const char map_0f[] = "mmmmx-----x-xm-x"	 /* 00 */
 struct cursor {
 	const uint8_t *code;
 	size_t at, size;
-	bool is_short; /* the instruction is longer than the bytes given */
+	bool is_short; /* the instruction exceeds the bytes given */
 };
 
 static uint8_t peek_byte(const struct cursor *c)
@@ -106,7 +107,7 @@ static void take_prefixes(struct cursor *c, struct x86_insn *insn)
 		insn->rex = take_byte(c);
 }
 
-/* VEX and EVEX encode their opcode map in a few bits; only the legacy maps are known. */
+/* Decodes VEX and EVEX, which encode the opcode map in a few bits; accepts legacy maps only. */
 static bool take_vex(struct cursor *c, struct x86_insn *insn, uint8_t first)
 {
 	uint8_t map = 1;
@@ -186,7 +187,7 @@ static bool is_test(const struct x86_insn *insn)
 	return (insn->modrm >> 3 & 7) < 2;
 }
 
-/* Returns the number of bytes after the ModRM byte's; SIZE_MAX: unknown. */
+/* Returns the length of the immediate operand; SIZE_MAX: unknown opcode. */
 static size_t immediate_bytes(const struct x86_insn *insn, char layout)
 {
 	switch (layout) {
@@ -230,7 +231,7 @@ static void read_relative(struct x86_insn *insn, const uint8_t *end, char layout
 		insn->relative = end[-1] < 0x80 ? end[-1] : end[-1] - 0x100;
 }
 
-/* With a 66 prefix alone, a branch is of another length on AMD's processors than on Intel's. */
+/* Returns true for a branch with only a 66 prefix: AMD and Intel differ in its length. */
 static bool is_ambiguous(const struct x86_insn *insn, char layout)
 {
 	return layout == 'j' && insn->prefixes & X86_PREFIX_66 && !(insn->rex & 8);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The parts of one x86-64 instruction (Intel SDM, volume 2, chapter 2): enough to step over nearly
- * all that compilers emit, and to understand the simple ones. Any bytes are safe.
+ * Decodes one x86-64 instruction (Intel SDM, volume 2, chapter 2): enough to skip nearly all
+ * instructions that compilers emit, and to understand the simple ones. Any bytes are safe.
  */
 #ifndef X86_DECODE_H
 #define X86_DECODE_H
@@ -27,24 +27,24 @@ enum x86_map {
 };
 
 struct x86_insn {
-	size_t bytes; /* of all of it */
+	size_t bytes; /* length of the instruction */
 	unsigned int prefixes;
 	uint8_t rex; /* 0x40 to 0x4f; 0: none */
-	bool is_vex; /* VEX or EVEX: not one of the simple ones */
+	bool is_vex; /* VEX or EVEX encoding, not a legacy opcode */
 	enum x86_map map;
 	uint8_t opcode;
 	bool has_modrm;
 	uint8_t modrm;
-	size_t modrm_at;  /* its offset */
-	int32_t relative; /* of a relative jump or call: from the end of the instruction */
+	size_t modrm_at;  /* offset of the ModRM byte */
+	int32_t relative; /* distance of a relative jump or call, from the end of the instruction */
 	bool is_relative;
 };
 
-/* Decodes the instruction at code. False: it is unknown, or not all of it is there. */
+/* Decodes the instruction at code. False: unknown or truncated. */
 bool x86_decode(struct x86_insn *insn, const uint8_t *code, size_t size);
 
 /*
- * Returns the fields of the ModRM byte with REX taken in: the register operand, and the other one
+ * Return the fields of the ModRM byte, extended by REX: the register operand, and the other operand
  * if it is a register.
  */
 uint8_t x86_reg(const struct x86_insn *insn);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Effects of arm64's instructions, and the kernel's treatment of a probe on one; see
- * probe_machine.h. Encodings: Arm Architecture Reference Manual, C4.1. Known are those that
- * compilers put before the first branch of a function.
+ * Effects of arm64's instructions, and the kernel's handling of a probe on each; see
+ * probe_machine.h. Encodings: Arm Architecture Reference Manual, C4.1. Only instructions that
+ * compilers put before the first branch of a function are known.
  *
- * The emulated, single-stepped and refused instructions are from versions of
+ * The lists of emulated, single-stepped and refused instructions are from versions of
  * arch/arm64/kernel/probes/decode-insn.c from 5.4 to about 6.17; tests/live/probes_test tries them
  * on the running kernel, and lab/probes/cost shows which are emulated.
  */
@@ -17,13 +17,13 @@
 
 enum { X30 = 30, SP = 31, ZERO = SP };
 
-/* Operations of HINT. */
+/* Numbers of HINT instructions. */
 enum {
 	HINT_NOP = 0,
 	HINT_XPACLRI = 7,
 	HINT_PACIA1716 = 8,
 	HINT_PACIB1716 = 10,
-	HINT_PACIAZ = 24, /* and PACIASP, PACIBZ, PACIBSP */
+	HINT_PACIAZ = 24, /* up to PACIBSP: PACIASP, PACIBZ */
 	HINT_PACIBSP = 27,
 	HINT_BTI = 32, /* also BTI c, BTI j, BTI jc: even numbers */
 	HINT_BTI_JC = 38,
@@ -110,7 +110,7 @@ static bool read_distance(uint32_t word, int32_t *distance)
 }
 
 /*
- * Data between the code may look like a branch: then a location may be missed, but none is wrong.
+ * Finds the first loop. Data that looks like a branch hides a location, but never adds a wrong one.
  */
 static size_t find_limit(const uint8_t *code, size_t size)
 {
@@ -126,7 +126,7 @@ static size_t find_limit(const uint8_t *code, size_t size)
 	return limit;
 }
 
-/* ---- what the kernel makes of a probe on it ---- */
+/* ---- how the kernel handles a probe ---- */
 
 static enum probe_kind kind_of_hint(uint32_t hint)
 {
@@ -139,13 +139,13 @@ static enum probe_kind kind_of_hint(uint32_t hint)
 }
 
 /*
- * The kernel steps over all instructions that are not in its list of refused ones, known or not: an
- * unknown newer branch would go astray. So only instructions known here are accepted.
+ * Accepts only instructions known here. The kernel single-steps a copy of any instruction that it
+ * does not refuse: an unknown newer branch would jump to a wrong address.
  */
 static enum probe_kind kind_of_control(uint32_t word)
 {
 	bool is_read = is_in(word, 0xfff00000, 0xd5300000);	 /* mrs */
-	bool is_barrier = is_in(word, 0xfffff000, 0xd5033000);	 /* and the like */
+	bool is_barrier = is_in(word, 0xfffff000, 0xd5033000);	 /* and clrex */
 	bool is_operation = is_in(word, 0xffd80000, 0xd5080000); /* sys, sysl */
 
 	if (branch_of(word))
@@ -156,8 +156,9 @@ static enum probe_kind kind_of_control(uint32_t word)
 }
 
 /*
- * An exclusive load loses its claim in a trap. The parts of a memcpy in hardware belong together.
- * Before 6.12 a load from beside the code is emulated by reading user memory without protection.
+ * Refuses exclusive loads, which fail after a trap; parts of a hardware memcpy, which must stay
+ * together; and literal loads, which kernels before 6.12 emulate by unprotected reads of user
+ * memory.
  */
 static enum probe_kind kind_of(uint32_t word)
 {
@@ -171,9 +172,9 @@ static enum probe_kind kind_of(uint32_t word)
 	return is_literal(word) || is_exclusive || is_memcpy ? PROBE_REFUSED : PROBE_STEP;
 }
 
-/* ---- what it does ---- */
+/* ---- effects ---- */
 
-/* Number 31 is sp or, in other encodings, the zero register, which discards writes. */
+/* Notes a write. Register 31 is sp if may_be_sp, else the zero register, which discards writes. */
 static bool writes_reg(struct probe_effect *e, uint32_t reg, bool may_be_sp)
 {
 	if (reg != ZERO || may_be_sp)
@@ -216,7 +217,7 @@ static bool read_immediate(struct probe_effect *e, uint32_t word)
 
 /*
  * Returns true for operations with one source (CLZ, REV, ..., but not signing), or with two
- * (shifts, and divisions, which don't fault here).
+ * (shifts, and divisions, which don't fault on arm64).
  */
 static bool is_plain_arithmetic(uint32_t word)
 {
@@ -245,7 +246,7 @@ static bool read_more_registers(struct probe_effect *e, uint32_t word)
 	}
 }
 
-/* A function may return to a copy of x30: then it does not matter what the kernel puts into x30. */
+/* Notes a move. A function may return to a copy of x30, so a copy counts as a write of x30. */
 static void note_move(struct probe_effect *e, uint32_t from, uint32_t to)
 {
 	if (from == X30)
@@ -279,7 +280,7 @@ struct access {
 
 static bool read_pair(struct access *a, uint32_t word)
 {
-	bool tags = field(word, 30, 2) == 1; /* STGP; the load is LDPSW */
+	bool tags = field(word, 30, 2) == 1; /* the store is STGP; the load is LDPSW */
 
 	a->is_store = !field(word, 22, 1);
 	a->writes_base = field(word, 23, 1);
@@ -298,7 +299,7 @@ static bool read_single(struct access *a, uint32_t word)
 	if (has_scaled_offset)
 		return true;
 	if (has_register)
-		return form == 2; /* not atomic ones */
+		return form == 2; /* excludes atomic operations */
 	a->writes_base = form & 1;
 	return form != 2; /* excludes loads and stores with user privileges (LDTR, STTR) */
 }
@@ -326,13 +327,13 @@ static bool read_memory(struct probe_effect *e, uint32_t word)
 	for (unsigned int i = 0; i < a.n_regs && !a.is_vector && !a.is_prefetch; i++) {
 		if (!a.is_store)
 			writes_reg(e, a.regs[i], false);
-		else if (a.regs[i] == X30) /* as if it were changed: see note_move() */
+		else if (a.regs[i] == X30) /* counts as a write: see note_move() */
 			writes_reg(e, X30, false);
 	}
 	return !a.writes_base || writes_reg(e, base, true);
 }
 
-/* False: unknown, or nothing that may be skipped. */
+/* Finds an instruction's effect. False: unknown, or must not be skipped. */
 static bool read_effect(struct probe_effect *e, uint32_t word)
 {
 	*e = (struct probe_effect){ .copied_from = -1 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Names of kinds; see probe_kind.h. */
+/* Names of probe kinds; see probe_kind.h. */
 #include "probes/probe_kind.h"
 
 const char *probe_kind_name(enum probe_kind kind)

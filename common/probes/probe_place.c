@@ -11,7 +11,7 @@ struct search {
 	const struct probe_machine *machine;
 	const struct probe_request *request;
 	unsigned int n_args;
-	uint32_t homes[PROBE_MAX_ARGS]; /* the registers that hold each argument, as bits */
+	uint32_t homes[PROBE_MAX_ARGS]; /* bit mask of the registers that hold each argument */
 	bool has_lost_return;
 };
 
@@ -59,7 +59,7 @@ static void take_place(const struct search *s, struct probe_place *place, size_t
 	}
 }
 
-/* At the beginning, each argument is in one register only. */
+/* Begins a search at the entry, where each argument is in one register only. */
 static void begin(struct search *s, const struct probe_machine *machine,
 		  const struct probe_request *request)
 {

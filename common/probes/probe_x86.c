@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Effects of x86-64's instructions, and the kernel's treatment of a probe on one; see
- * probe_machine.h. Known are the opcodes that compilers put before the first push or branch of a
- * function.
+ * Effects of x86-64's instructions, and the kernel's handling of a probe on each; see
+ * probe_machine.h. Only opcodes that compilers put before the first push or branch of a function
+ * are known.
  *
- * The emulated instructions are from arch/x86/kernel/uprobes.c, and measured (lab/probes/cost).
+ * Emulated instructions are from arch/x86/kernel/uprobes.c, and measured (lab/probes/cost).
  */
 #include <string.h>
 
@@ -17,9 +17,9 @@ enum {
 	REG_SP = 4,
 };
 
-/* ---- what an instruction does ---- */
+/* ---- effects ---- */
 
-/* Without REX, bytes 4 to 7 are AH, CH, DH and BH. */
+/* Returns the register of a byte operand: without REX, 4 to 7 are AH, CH, DH and BH. */
 static uint8_t byte_register(const struct x86_insn *insn, uint8_t reg)
 {
 	return insn->rex || reg < 4 ? reg : reg - 4;
@@ -34,8 +34,8 @@ static bool writes_reg(struct probe_effect *e, const struct x86_insn *insn, bool
 }
 
 /*
- * False for memory, which skipped instructions must not write. So the red zone is empty yet: the
- * kernel overwrites 8 bytes of it where it makes a call of a nop of 5 bytes (since 6.18).
+ * Notes a write. False for memory, which skipped instructions must not write. So the red zone is
+ * still unused: kernels since 6.18 turn a 5-byte nop into a call, which overwrites 8 bytes of it.
  */
 static bool writes_rm(struct probe_effect *e, const struct x86_insn *insn, bool is_byte)
 {
@@ -59,7 +59,7 @@ static void note_copy(struct probe_effect *e, const struct x86_insn *insn, uint8
 	e->copied_to = to;
 }
 
-/* ADD, OR, ADC, SBB, AND, SUB, XOR and CMP in their six forms. */
+/* Decodes ADD, OR, ADC, SBB, AND, SUB, XOR and CMP in their six forms. */
 static bool read_arithmetic(struct probe_effect *e, const struct x86_insn *insn)
 {
 	bool is_byte = !(insn->opcode & 1);
@@ -78,7 +78,7 @@ static bool read_arithmetic(struct probe_effect *e, const struct x86_insn *insn)
 	}
 }
 
-/* TEST, NOT, NEG, MUL, IMUL; a division can fault. */
+/* Decodes TEST, NOT, NEG, MUL and IMUL; refuses divisions, which can fault. */
 static bool read_group_3(struct probe_effect *e, const struct x86_insn *insn)
 {
 	unsigned int operation = insn->modrm >> 3 & 7;
@@ -158,7 +158,7 @@ static bool read_one(struct probe_effect *e, const struct x86_insn *insn)
 static bool read_0f(struct probe_effect *e, const struct x86_insn *insn)
 {
 	switch (insn->opcode) {
-	case 0x1e: /* ENDBR64 and reserved nops; RDSSP is the register form */
+	case 0x1e: /* ENDBR64; other forms, such as RDSSP, are not accepted */
 		return insn->prefixes == X86_PREFIX_F3 && insn->modrm == 0xfa;
 	case 0x1f: /* NOP */
 		return true;
@@ -178,7 +178,7 @@ static bool read_0f(struct probe_effect *e, const struct x86_insn *insn)
 	}
 }
 
-/* False: unknown, or nothing that may be skipped. */
+/* Finds an instruction's effect. False: unknown, or must not be skipped. */
 static bool read_effect(struct probe_effect *e, const struct x86_insn *insn)
 {
 	unsigned int odd = X86_PREFIX_67 | X86_PREFIX_F2 | X86_PREFIX_F3 | X86_PREFIX_LOCK;
@@ -191,7 +191,7 @@ static bool read_effect(struct probe_effect *e, const struct x86_insn *insn)
 	return !(insn->prefixes & odd) && read_one(e, insn);
 }
 
-/* ---- what the kernel makes of a probe on it ---- */
+/* ---- how the kernel handles a probe ---- */
 
 static bool is_emulated_branch(const struct x86_insn *insn)
 {
@@ -201,7 +201,7 @@ static bool is_emulated_branch(const struct x86_insn *insn)
 	       insn->opcode == 0xe9 || insn->opcode == 0xeb;
 }
 
-/* A REX prefix may only say that the register is one of r8 to r15. */
+/* Returns true for emulated pushes; a REX prefix may only select r8 to r15. */
 static bool is_emulated_push(const struct x86_insn *insn)
 {
 	return insn->opcode >= 0x50 && insn->opcode <= 0x57 && !insn->prefixes &&
@@ -232,7 +232,7 @@ static bool is_long_jump(const uint8_t *code, size_t left)
 	       (left > 1 && code[0] == 0x0f && (code[1] & 0xf0) == 0x80);
 }
 
-/* Once decoding has failed, every byte may begin a short jump; any byte may begin a long one. */
+/* Notes the jumps that may begin at a byte: long ones always, short ones if decoding has failed. */
 static void scan_byte(size_t *limit, const uint8_t *code, size_t at, size_t size, bool is_lost)
 {
 	size_t left = size - at, opcode_bytes = code[at] == 0x0f ? 2 : 1;
@@ -248,7 +248,7 @@ static void scan_byte(size_t *limit, const uint8_t *code, size_t at, size_t size
 		probe_note_target(limit, at + 2, (int8_t)code[at + 1]);
 }
 
-/* Returns the offset from which on the entry is part of a loop. */
+/* Returns the offset at which the entry's first loop begins. */
 static size_t find_limit(const uint8_t *code, size_t size)
 {
 	size_t limit = PROBE_MAX_OFFSET, next = 0;
@@ -276,12 +276,12 @@ static bool read_step(struct probe_step *step, const uint8_t *code, size_t size)
 		return false;
 	step->bytes = insn.bytes;
 	step->kind = kind_of(&insn);
-	/* branches and pushes never are */
+	/* never true for branches and pushes */
 	step->is_skippable = read_effect(&step->effect, &insn);
 	return true;
 }
 
-/* System V ABI: rdi, rsi, rdx, rcx, r8, r9. A call leaves the return address at rsp. */
+/* System V ABI: rdi, rsi, rdx, rcx, r8, r9. After a call, rsp points at the return address. */
 const struct probe_machine probe_machine_x86 = {
 	.args = { 7, 6, 2, 1, 8, 9 },
 	.return_regs = 1u << REG_SP,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Attaching to functions of user space; see uprobes.h. Links are made by bpf(2) itself, as libbpf
- * 1.1 knows only the old kind. Files are named by their descriptors (/proc/self/fd/N), so that the
- * kernel finds the exact file, even if it is deleted or in another mount namespace.
+ * Attaches to user-space functions; see uprobes.h. Links are created with bpf(2) directly, since
+ * libbpf 1.1 doesn't know the multi kind. Files are named by their descriptors (/proc/self/fd/N),
+ * so that the kernel finds the exact file, even if it is deleted or in another mount namespace.
  *
- * Return probes come first and go last, so that no entry is seen without its return. So do brief
- * programs, which see ends: no block is seen to begin whose end is missed.
+ * Return probes are attached first and detached last, so that no entry is seen without its return.
+ * So are brief programs, which see the ends of blocks: no beginning is seen without its end.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -35,14 +35,14 @@
 #define UPROBE_TYPE_PATH "/sys/bus/event_source/devices/uprobe/type"
 #define PERF_RETURN	 1 /* bit of attr.config for return probes: see format/retprobe */
 
-/* The part of union bpf_attr for BPF_LINK_CREATE of such a link. */
+/* The part of union bpf_attr for BPF_LINK_CREATE of a multi or session link. */
 struct uprobe_multi_attr {
 	uint32_t prog_fd, target_fd, attach_type, flags;
 	uint64_t path, offsets, ref_ctr_offsets, cookies;
 	uint32_t count, multi_flags, pid, padding;
 };
 
-/* A link to create, or several: the same program at all points. */
+/* One or several links to create, with the same program at all points. */
 struct attachment {
 	int prog_fd;
 	pid_t pid;
@@ -131,7 +131,7 @@ static int open_event(const struct attachment *at, const struct uprobe_point *po
 	return fd < 0 ? -errno : fd;
 }
 
-/* The link keeps the event. */
+/* Creates a link, which holds a reference to the event. */
 static int link_perf(const struct attachment *at, const struct uprobe_point *point)
 {
 	LIBBPF_OPTS(bpf_link_create_opts, how, .perf_event.bpf_cookie = point->cookie);
@@ -150,7 +150,7 @@ static int link_points(const struct attachment *at, const struct uprobe_point *p
 	return at->mode == UPROBES_PERF ? link_perf(at, points) : link_multi(at, points, n);
 }
 
-/* ---- what the kernel has ---- */
+/* ---- kernel support ---- */
 
 static int load_nothing(enum uprobes_mode mode)
 {
@@ -165,7 +165,7 @@ static int load_nothing(enum uprobes_mode mode)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Attaches to a file that no process executes. */
+/* Attaches a program to a file that no process executes. */
 static int link_nothing(enum uprobes_mode mode, int prog_fd)
 {
 	struct attachment at = { .prog_fd = prog_fd, .mode = mode };
@@ -175,7 +175,7 @@ static int link_nothing(enum uprobes_mode mode, int prog_fd)
 
 	if (point.fd < 0)
 		return -errno;
-	point.cookie = 1; /* so that the kernel has to accept a cookie */
+	point.cookie = 1; /* tests that the kernel accepts cookies */
 	fd = write(point.fd, text, sizeof(text)) < 0 ? -errno : link_points(&at, &point, 1);
 	close(point.fd);
 	return fd;
@@ -227,7 +227,7 @@ int uprobes_prepare_mode(struct uprobes_programs *programs, enum uprobes_mode mo
 	return err;
 }
 
-/* From 6.6, its first version, to 6.9 the kernel runs it only in a process's main thread. */
+/* Returns false for kernels before 6.10: they run multi probes in a process's main thread only. */
 static bool multi_sees_threads(void)
 {
 	unsigned int major = 0, minor = 0;
@@ -284,7 +284,7 @@ static int add_link(struct uprobes *uprobes, const struct attachment *at,
 	return 0;
 }
 
-/* Links the points of that kind; NULL: all. */
+/* Links the points for which is_one is true; is_one NULL: all points. */
 static int add_some(struct uprobes *uprobes, const struct attachment *at,
 		    const struct uprobe_point *points, size_t n,
 		    bool (*is_one)(const struct uprobe_point *point))
@@ -316,7 +316,7 @@ static bool is_not_brief(const struct uprobe_point *point)
 	return !point->is_brief;
 }
 
-/* -1: it is not loaded, as no point needs it. */
+/* Returns the program's descriptor; -1: not loaded, since no point needs it. */
 static int fd_of(const struct bpf_program *prog)
 {
 	return prog ? bpf_program__fd(prog) : -1;
@@ -354,7 +354,7 @@ static int add_entries(struct uprobes *uprobes, const struct uprobes_programs *p
 	return add_some(uprobes, &at, points, n, programs->brief ? is_not_brief : NULL);
 }
 
-/* Attaches all of these points or none. */
+/* Attaches all n points or none. */
 static int add_points(struct uprobes *uprobes, const struct uprobes_programs *programs, pid_t pid,
 		      const struct uprobe_point *points, size_t n)
 {
@@ -370,7 +370,7 @@ static int add_points(struct uprobes *uprobes, const struct uprobes_programs *pr
 	return err;
 }
 
-/* The kernel accepts all points of a link or none, and doesn't report which one failed. */
+/* Attaches points with shared links or, as the kernel doesn't report which point failed, singly. */
 static void add_file(struct uprobes *uprobes, const struct uprobes_programs *programs, pid_t pid,
 		     struct uprobe_point *points, size_t n)
 {

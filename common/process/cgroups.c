@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Names of cgroups; see cgroups.h. inotify(7) works on cgroup2, except that a directory's removal
- * is reported to its parent's watch, not to its own. If other programs have used up the inotify
- * limits, all directories are rescanned when an unknown id is requested.
+ * is reported only to its parent's watch. If other programs have used up the inotify limits, all
+ * directories are rescanned when an unknown id is requested.
  */
 #include <errno.h>
 #include <fts.h>
@@ -27,7 +27,7 @@
 #include "base/readfile.h"
 #include "process/cgroups.h"
 
-#define GONE_MAX      4096 /* whose names are retained */
+#define GONE_MAX      4096 /* removed cgroups whose names are retained */
 #define EVENTS	      (IN_CREATE | IN_DELETE | IN_ONLYDIR)
 #define LOOK_AGAIN_NS NS_PER_S
 
@@ -37,15 +37,15 @@ struct folder {
 	struct cgroup cgroup;
 	struct hashlink by_id, by_watch;
 	struct lru_item gone;
-	int watch; /* -1: none */
+	int watch; /* inotify watch; -1: none */
 };
 
 struct cgroups {
-	const char *root; /* where cgroup2 is mounted; NULL: nowhere */
+	const char *root; /* mount point of cgroup2; NULL: not mounted */
 	struct hashtable by_id, by_watch;
 	struct lru gone;
 	int inotify_fd;
-	bool is_blind; /* directories appear and disappear without an event */
+	bool is_blind; /* directories may change without an event */
 	uint64_t looked_ns;
 };
 
@@ -64,7 +64,7 @@ bool cgroups_are_there(void)
 	return cgroups_root() != NULL;
 }
 
-/* "0::/system.slice/cron.service" is the line of cgroup2. */
+/* Parses the line of cgroup2: "0::/system.slice/cron.service". */
 uint64_t cgroup_of_process(pid_t pid)
 {
 	char file[64], path[PATH_MAX];
@@ -112,9 +112,9 @@ static struct folder *find_watch(const struct cgroups *cgroups, int watch)
 	return NULL;
 }
 
-/* ---- directories that come ---- */
+/* ---- new directories ---- */
 
-/* limit: the sysctl whose limit has most likely been reached. */
+/* Warns, once, that directories are not all watched. limit: sysctl that is most likely too low. */
 static void become_blind(struct cgroups *cgroups, const char *limit)
 {
 	if (!cgroups->is_blind)
@@ -137,7 +137,7 @@ static void watch_folder(struct cgroups *cgroups, struct folder *folder, const c
 		become_blind(cgroups, "max_user_watches");
 }
 
-/* path: of the file system. The watch comes before its inner directories are searched for. */
+/* Adds a directory. Watches it before its subdirectories are listed, so that none is missed. */
 static void add_folder(struct cgroups *cgroups, uint64_t id, const char *path)
 {
 	const char *below = path + strlen(cgroups->root);
@@ -153,7 +153,7 @@ static void add_folder(struct cgroups *cgroups, uint64_t id, const char *path)
 	watch_folder(cgroups, folder, path);
 }
 
-/* Adds that directory and all below it. fts_read() reads a directory after it has been returned. */
+/* Adds a directory and all below it. fts_read() lists a directory only after returning it. */
 static void scan(struct cgroups *cgroups, const char *path)
 {
 	char *const paths[] = { (char *)path, NULL };
@@ -168,7 +168,7 @@ static void scan(struct cgroups *cgroups, const char *path)
 	fts_close(walk);
 }
 
-/* ---- directories that go ---- */
+/* ---- removed directories ---- */
 
 static void free_folder(struct folder *folder)
 {
@@ -176,7 +176,7 @@ static void free_folder(struct folder *folder)
 	free(folder);
 }
 
-/* A remaining watch would hold the directory's inode. */
+/* Removes the watch of a directory, since it would hold the directory's inode. */
 static void unwatch_folder(struct cgroups *cgroups, struct folder *folder)
 {
 	if (folder->watch < 0)
@@ -227,7 +227,7 @@ static bool is_there(const struct cgroups *cgroups, const struct folder *folder)
 	return !stat(path, &st) && st.st_ino == folder->cgroup.id;
 }
 
-/* A directory that was recreated may be known already, under its new id. */
+/* Marks the directory at path as gone. A recreated one may already be known, under its new id. */
 static void remove_folder(struct cgroups *cgroups, const char *path)
 {
 	struct search search = { path + strlen(cgroups->root), NULL };
@@ -255,7 +255,7 @@ static void list_missing(struct hashlink *link, void *arg)
 	missing->folders[missing->n++] = folder;
 }
 
-/* Finds changes that came without an event. */
+/* Finds changes that caused no event. */
 static void look_again(struct cgroups *cgroups)
 {
 	struct missing missing = { .cgroups = cgroups };
@@ -341,7 +341,7 @@ void cgroups_free(struct cgroups *cgroups)
 	free(cgroups);
 }
 
-/* A report may request many removed cgroups: one rescan serves all of them. */
+/* Updates, and rescans if blind: one rescan serves all removed cgroups that a report requests. */
 static void look_around(struct cgroups *cgroups)
 {
 	uint64_t now_ns = clock_now_ns();

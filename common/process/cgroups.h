@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The cgroups (v2) of this machine by their ids, which are the inode numbers of their directories.
- * Directories are watched, so that a cgroup has its name after it is gone, too.
+ * Looks up the cgroups (v2) of this machine by id, which is the inode number of the directory.
+ * Directories are watched, so that a removed cgroup still has its name.
  */
 #ifndef CGROUPS_H
 #define CGROUPS_H
@@ -14,7 +14,7 @@
 
 struct cgroup {
 	uint64_t id;
-	char *path; /* below the file system's root, "/" for the root */
+	char *path; /* relative to the mount point; "/" for the root */
 	bool is_gone;
 	struct container container;
 };
@@ -22,26 +22,26 @@ struct cgroup {
 struct cgroups;
 
 /*
- * Finds all cgroups, and watches them if `watch`; warns if that fails. Where cgroup2 is not
- * mounted, there are none.
+ * Finds all cgroups, and watches them if `watch`; warns if that fails. Empty if cgroup2 is not
+ * mounted. Freed with cgroups_free().
  */
 struct cgroups *cgroups_new(bool watch);
 void cgroups_free(struct cgroups *cgroups);
 
-/* Returns true if cgroup2 is mounted; cgroups_root(): where; NULL: nowhere. */
+/* Return whether cgroup2 is mounted, and its mount point (NULL: not mounted). */
 bool cgroups_are_there(void);
 const char *cgroups_root(void);
 
-/* Returns the id of the cgroup that the process is in; 0: unknown. */
+/* Returns the id of a process's cgroup; 0: unknown. */
 uint64_t cgroup_of_process(pid_t pid);
 
-/* Becomes readable when directories came or went, for cgroups_update(); -1: nothing is watched. */
+/* Returns a descriptor that is readable when cgroups_update() has work to do; -1: not watching. */
 int cgroups_fd(const struct cgroups *cgroups);
 void cgroups_update(struct cgroups *cgroups);
 
 /*
- * NULL: unknown. Where directories are not watched, looks for new ones, once in a second. Valid
- * until the next call of cgroups_update() or cgroups_find().
+ * Returns a cgroup, valid until the next cgroups_update() or cgroups_find(); NULL: unknown. If
+ * directories are not watched, looks for new ones, at most once per second.
  */
 const struct cgroup *cgroups_find(struct cgroups *cgroups, uint64_t id);
 

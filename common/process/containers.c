@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Containers and units by the paths of their cgroups; see containers.h. */
+/* Parses containers and units from paths of cgroups; see containers.h. */
 #include <string.h>
 
 #include "base/array.h"
 #include "process/containers.h"
 
-#define ID_DIGITS 64 /* hexadecimal digits of a SHA-256, which all managers of OCI containers use */
+#define ID_DIGITS 64 /* hexadecimal digits of a SHA-256, the id of any OCI container */
 
-/* A part of a path. */
+/* A component of a path, or a part of a component. */
 struct part {
 	const char *text;
 	size_t length;
@@ -50,7 +50,7 @@ static void copy_part(char *to, size_t size, struct part part)
 	to[n] = '\0';
 }
 
-/* Takes the next component off *path. False: there is none. */
+/* Takes the next component off *path. False: no component is left. */
 static bool next_part(const char **path, struct part *part)
 {
 	*path += strspn(*path, "/");
@@ -68,9 +68,9 @@ static bool is_id(struct part part)
 }
 
 /*
- * Prefix of an id, or name of its parent directory: of containerd's CRI plugin, CRI-O, dockerd,
- * Podman (with --cgroups=split "libpod-payload"; "libpod_parent" without systemd), nerdctl. "": not
- * a container but its manager's process.
+ * Prefixes of ids, or names of their parent directories: containerd's CRI plugin, CRI-O, dockerd,
+ * Podman (with --cgroups=split "libpod-payload"; "libpod_parent" without systemd), nerdctl. runtime
+ * "": the manager's own process, not a container.
  */
 static const struct {
 	const char *name, *runtime;
@@ -86,7 +86,7 @@ static const struct {
 	{ "libpod-conmon", "" },
 };
 
-/* NULL: unknown. */
+/* Returns the runtime of a manager; NULL: unknown. */
 static const char *find_runtime(struct part manager)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(managers); i++)
@@ -96,8 +96,8 @@ static const char *find_runtime(struct part manager)
 }
 
 /*
- * Splits "docker-<id>.scope" and "<id>". runc's notation for systemd is the directory
- * "<slice>:docker:<id>" if systemd is not used. False: there is no id.
+ * Splits "docker-<id>.scope", "<id>", and runc's notation for systemd, which is a directory name if
+ * systemd is not used: "<slice>:docker:<id>". False: no id.
  */
 static bool split_id(struct part part, struct part *manager, struct part *id)
 {
@@ -135,7 +135,7 @@ static bool parse_oci(struct container *container, struct part folder, struct pa
 	return true;
 }
 
-/* "lxc.payload.NAME" from LXC 4 on, "lxc.payload/NAME" and "lxc/NAME" before. */
+/* Parses "lxc.payload.NAME" (since LXC 4), "lxc.payload/NAME" and "lxc/NAME" (before). */
 static bool parse_lxc(struct container *container, struct part folder, struct part part)
 {
 	if (begins_with(part, "lxc.payload."))
@@ -154,7 +154,7 @@ static int hex_digit(char c)
 	return at ? (int)(at - digits) : -1;
 }
 
-/* systemd's "\x2d" in names of units: systemd.unit(5), "String Escaping". */
+/* Undoes systemd's escapes in unit names, "\x2d": systemd.unit(5), "String Escaping". */
 static void unescape(char *text)
 {
 	char *to = text;
@@ -173,8 +173,8 @@ static void unescape(char *text)
 }
 
 /*
- * "systemd-nspawn@NAME.service", or "machine-NAME.scope" in machine.slice, where libvirt's virtual
- * machines are too. nspawn's own process is in the directory "supervisor" in it.
+ * Parses "systemd-nspawn@NAME.service", or "machine-NAME.scope" in machine.slice, which libvirt's
+ * virtual machines also use. nspawn's own process is in the subdirectory "supervisor".
  */
 static bool parse_nspawn(struct container *container, struct part folder, struct part part)
 {
@@ -228,7 +228,7 @@ bool container_is_unit_name(const char *name)
 	return is_unit((struct part){ name, strlen(name) });
 }
 
-/* systemd puts "_" before names that clash with the kernel's own files. */
+/* Sets the unit, without the "_" that systemd puts before names that clash with kernel files. */
 static void set_unit(struct container *container, struct part part)
 {
 	if (begins_with(part, "_"))
@@ -237,8 +237,8 @@ static void set_unit(struct container *container, struct part part)
 }
 
 /*
- * Slices, then one unit (systemd.slice(5)), whose inner directories are ignored; only the unit of a
- * user's manager contains slices and units again.
+ * Parses slices, then one unit (systemd.slice(5)). Directories inside the unit are ignored, except
+ * for a user manager's unit, which contains slices and units again.
  */
 static void parse_unit(struct container *container, const char *path)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The table of files. Device and inode don't identify a file for long: inode numbers are reused as
- * soon as a file is gone, and files are overwritten in place. So a file is recognized if it is
- * still open and has not changed, or if it has the same size and times.
+ * The table of files; see files.h. Device and inode don't identify a file for long: inode numbers
+ * are reused as soon as a file is gone, and files are overwritten in place. So an entry is reused
+ * only if its file is still open and has not changed, or has the same size and times.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@
 #define VDSO_MAX_BYTES	 (64u << 10)
 #define COPIES_BYTES	 (64u << 20)
 #define TRY_AGAIN_NS	 (10 * NS_PER_S)
-#define EPOCHS_EXPENSIVE 40 /* retention of a file that is expensive to read again */
+#define EPOCHS_EXPENSIVE 40 /* epochs of retention of a file that is expensive to read */
 #define MANY		 256
 
 struct files {
@@ -35,7 +35,7 @@ struct files {
 	struct cache_age age;
 };
 
-/* Each file takes a descriptor; the usual soft limit is 1024. */
+/* Raises the soft limit, usually 1024, since each file takes a descriptor. */
 static void raise_file_limit(void)
 {
 	struct rlimit limit;
@@ -129,7 +129,7 @@ static bool is_same_time(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
-/* Its change time does not matter here: that also changes when the file gets or loses a name. */
+/* Ignores the change time (ctime), which also changes when the file gets or loses a name. */
 bool file_is_unchanged(const struct file *file)
 {
 	struct stat st;
@@ -149,7 +149,7 @@ bool file_is_untouched(const struct file *file)
 	       (is_same_time(&st.st_ctim, &file->st.st_ctim) || st.st_nlink != file->st.st_nlink);
 }
 
-/* Returns the file that is still open, so that no other file can have its inode; NULL: none. */
+/* Returns the mapping's open file, whose inode number can't have been reused; NULL: none. */
 static struct file *find_open(const struct files *files, const struct mapping *m)
 {
 	FOR_EACH_FILE(file, files, m)
@@ -191,7 +191,7 @@ static struct file *add_file(struct files *files, const struct mapping *m, const
 /* ---- files on disk ---- */
 
 /*
- * Returns the one entry for all files of that name that can't be opened: their contents are
+ * Returns the one entry for files of that inode and name that can't be opened: their contents are
  * unknown.
  */
 static struct file *get_unopened(struct files *files, const struct mapping *m)
@@ -220,7 +220,7 @@ static void read_segments(struct file *file)
 	file->is_elf = !elfsegs_read_elf(&file->segs, &file->elf);
 }
 
-/* Takes over fd. */
+/* Takes ownership of fd. */
 static void open_elf(struct file *file, int fd)
 {
 	file->fd = fd;
@@ -249,7 +249,7 @@ static struct file *get_opened(struct files *files, const struct mapping *m, con
 	return file;
 }
 
-/* For a file that the process may read, but the tracer may not. */
+/* Copies a file that the process may read, but the tracer may not. */
 static struct file *get_copy(struct files *files, pid_t pid, const struct mapping *m)
 {
 	struct file *file = get_unopened(files, m);
@@ -298,7 +298,7 @@ static struct file *get_regular(struct files *files, pid_t pid, const struct map
 
 /* ---- the vdso ---- */
 
-/* image: NULL if any image of that size will do. */
+/* Finds a vdso with these contents; image NULL: any vdso of 64-bit programs of that size. */
 static struct file *find_image(const struct files *files, const struct mapping *m,
 			       const void *image, size_t bytes)
 {
@@ -309,13 +309,13 @@ static struct file *find_image(const struct files *files, const struct mapping *
 	return NULL;
 }
 
-/* 32-bit programs have another vdso, and nothing above 4 GiB. */
+/* Returns true for the vdso of a 64-bit program; 32-bit programs have nothing above 4 GiB. */
 static bool is_native_vdso(const struct mapping *m)
 {
 	return m->start > UINT32_MAX;
 }
 
-/* Takes the image over. */
+/* Takes ownership of image. */
 static struct file *add_image(struct files *files, const struct mapping *m, void *image,
 			      size_t bytes)
 {
@@ -347,7 +347,7 @@ static struct file *read_vdso(struct files *files, pid_t pid, const struct mappi
 	return file;
 }
 
-/* All 64-bit programs have the same vdso, so it is read once. */
+/* Returns the vdso. All 64-bit programs have the same one, so it is read once. */
 static struct file *get_vdso(struct files *files, pid_t pid, const struct mapping *m)
 {
 	struct file *file = NULL;
@@ -357,7 +357,7 @@ static struct file *get_vdso(struct files *files, pid_t pid, const struct mappin
 	return file ? file : read_vdso(files, pid, m);
 }
 
-/* .NET and Erlang put code into memfds, so that it need not be writable where it is executed. */
+/* Returns true for JIT code: .NET and Erlang use memfds to avoid writable executable mappings. */
 static bool is_code_in_memfd(const struct file *file, const char *path)
 {
 	return !file->is_elf && !strncmp(path, "/memfd:", strlen("/memfd:"));

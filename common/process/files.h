@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The files that traced processes execute: one entry for each, however many processes map it, with
- * the vdso as one of them. Data derived from a file (its symbols, its unwind rows) hangs on it.
+ * The table of files that traced processes execute, including the vdso: one entry per file, shared
+ * by all processes that map it. Data derived from a file (symbols, unwind rows) hangs on its entry.
  *
- * A file is opened once, and stays open as long as something is read from it: no other file can
- * have an open file's inode number. A closed file is recognized by its device, inode, size and
- * times.
+ * A file is opened once, and stays open as long as something is read from it, so that its inode
+ * number can't be reused. A closed file is recognized by its device, inode, size and times.
  */
 #ifndef FILES_H
 #define FILES_H
@@ -34,9 +33,9 @@ enum file_user {
 struct file_part {
 	void *data;
 	void (*free)(void *data); /* called when the file is released; NULL: nothing to free */
-	/* called before that, except at the end of the run; NULL: nothing */
+	/* called before free, except at the end of the run; may be NULL */
 	void (*release)(void *data);
-	bool is_expensive; /* expensive to make, so the file is retained for longer */
+	bool is_expensive; /* expensive to make: retain the file for longer */
 };
 
 struct files;
@@ -48,20 +47,20 @@ struct file {
 	ino_t ino;
 	char *name;	 /* last component of the first path that led to it; or "[vdso]" */
 	uint64_t serial; /* unique within a table and never reused; not 0 */
-	struct stat st;	 /* status when it was opened; all zero: it could not be opened */
-	int fd;		 /* readable; -1: not open */
-	int open_error;	 /* negative errno: why it is not open; 0: unknown */
+	struct stat st;	 /* status at open; all zero: never opened */
+	int fd;		 /* readable descriptor; -1: not open */
+	int open_error;	 /* -errno of the failed open; 0: unknown */
 	/* O_PATH descriptor of the file if fd is a copy (mapfile_copy()); else -1 */
 	int pin_fd;
-	uint64_t tried_ns;    /* for an unreadable file: when a copy was tried; 0: never */
-	void *image;	      /* of the vdso, else NULL */
-	bool is_native_image; /* ... that of 64-bit programs */
-	struct elf64 elf;     /* opened on one of the two ... */
-	bool is_elf;	      /* ... if this says so */
+	uint64_t tried_ns;    /* last attempt to copy an unreadable file; 0: never */
+	void *image;	      /* contents of the vdso, else NULL */
+	bool is_native_image; /* image is the vdso of 64-bit programs */
+	struct elf64 elf;     /* opened on fd or image; valid if is_elf */
+	bool is_elf;
 	struct elfsegs segs;
-	bool is_elsewhere; /* stat(2) reports another device or inode than the mapping */
+	bool is_elsewhere; /* stat(2) reports another device or inode than the mappings do */
 	unsigned int n_users;
-	uint32_t used; /* latest epoch in which it was requested, or had users */
+	uint32_t used; /* latest epoch in which the file was requested or had users */
 	struct file_part parts[FILE_USERS];
 };
 
@@ -69,20 +68,20 @@ struct files *files_new(void);
 void files_free(struct files *files);
 
 /*
- * Returns the file of a mapping that was read at read_time (see mapfile_open()), and opens it if it
- * isn't open. A file that can't be opened has an entry with a name and nothing else. NULL for
- * memory without a file. The table owns the entry.
+ * Returns the file of mapping m, and opens it if it isn't open. read_time: when m was read (see
+ * mapfile_open()). A file that can't be opened has an entry with a name only. NULL: memory without
+ * a file. The table owns the entry.
  */
 struct file *files_get(struct files *files, pid_t pid, const struct mapping *m,
 		       const struct timespec *read_time);
 
 /*
- * Closes and releases files that have neither users nor symbols, by age (epoch.h): expensive ones
- * after 40 epochs, the vdso never.
+ * Releases files that have neither users nor symbols, by age (epoch.h): expensive ones after 40
+ * epochs, the vdso never.
  */
 void files_age(struct files *files, uint32_t epoch);
 
-/* Returns true if they have become many, so that files_age() releases all that are not in use. */
+/* Returns true if files_age() would release all files that are not in use, as the table is full. */
 bool files_are_many(const struct files *files);
 
 /* Returns true if both statuses are of the same file with the same contents. */
@@ -92,14 +91,14 @@ bool file_is_same_version(const struct stat *a, const struct stat *b);
 bool file_is_unchanged(const struct file *file);
 
 /*
- * A stricter check for a new mapping, where opening again is harmless: a file may have been
- * overwritten with the same size and time, as cp -p does.
+ * Like file_is_unchanged(), but stricter, for new mappings, where opening again is harmless: a file
+ * may have been overwritten with the same size and time, as by cp -p.
  */
 bool file_is_untouched(const struct file *file);
 
 /*
- * Returns the length of a path without the kernel's mark: "/usr/lib/libfoo.so (deleted)" was
- * libfoo.so.
+ * Returns the length of a path without the kernel's marker of a deleted file, as in
+ * "/usr/lib/libfoo.so (deleted)".
  */
 size_t file_path_length(const char *path);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Files of mappings. /proc/PID/map_files leads to the mapped file itself, deleted or not, but it
- * takes privileges. Its device and inode can differ from those in /proc/PID/maps even so (btrfs and
- * overlayfs report another device to stat(2)); then the mapping is read again, unless the file is
- * known, to be sure that the address range still holds the same file.
+ * Opens files of mappings; see mapfile.h. /proc/PID/map_files leads to the mapped file itself, even
+ * if deleted, but takes privileges. The file's device and inode can still differ from those in
+ * /proc/PID/maps (btrfs and overlayfs report another device to stat(2)); then, unless the file is
+ * known, the mapping is read again, to be sure that the address range still holds the same file.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +37,7 @@ static bool is_before(const struct timespec *a, const struct timespec *b)
 	return a->tv_nsec < b->tv_nsec;
 }
 
-/* A known file has been compared with such a mapping before. */
+/* Returns true if st is m->known: the file was verified for an equal mapping before. */
 static bool is_known(const struct stat *st, const struct mapping *m)
 {
 	return m->known && st->st_dev == m->known->st_dev && st->st_ino == m->known->st_ino;
@@ -51,8 +51,8 @@ static bool has_same_base(const char *a, const char *b)
 }
 
 /*
- * st: of the file that is mapped there now. For overlayfs, since Linux 6.8, /proc/PID/maps has the
- * device of stat(2), but events may have that of the underlying file.
+ * Returns true if `now` still maps m's file; st: status of now's file. On overlayfs, since Linux
+ * 6.8, /proc/PID/maps has the device of stat(2), but events may have that of the underlying file.
  */
 static bool has_same_file(const struct mapping *now, const struct mapping *m, const struct stat *st)
 {
@@ -125,7 +125,7 @@ static bool is_out_of_files(int err)
 	return err == -EMFILE || err == -ENFILE;
 }
 
-/* Through the process itself. */
+/* Opens the file through the process's own /proc directory. */
 static int open_of_process(pid_t pid, const struct mapping *m, const struct timespec *read_time,
 			   struct stat *st)
 {
@@ -146,7 +146,7 @@ static int open_without_process(const struct mapping *m, const struct timespec *
 	return open_in_root_of(m->relative, m, read_time, st);
 }
 
-/* The error of opening it at the process's path is the most exact. */
+/* Prefers the error of opening through the process, which is the most exact. */
 int mapfile_open(pid_t pid, const struct mapping *m, const struct timespec *read_time,
 		 struct stat *st)
 {
@@ -166,11 +166,11 @@ int mapfile_open(pid_t pid, const struct mapping *m, const struct timespec *read
 	return fd >= 0 || is_out_of_files(fd) || err == -ENOENT ? fd : err;
 }
 
-/* ---- as the process's user ---- */
+/* ---- copies, made as the process's user ---- */
 
 #define COPY_SECONDS 1
 
-/* The child's report. */
+/* Report of the process that copies. */
 struct copied {
 	int err;
 	struct stat st;
@@ -187,7 +187,7 @@ static int become_user_of(pid_t pid)
 	if (own.st_ino != other.st_ino && setns(open(path, O_RDONLY | O_CLOEXEC), CLONE_NEWUSER))
 		return -errno;
 	snprintf(path, sizeof(path), "/proc/%d", pid);
-	setgroups(0, NULL); /* some user namespaces forbid it */
+	setgroups(0, NULL); /* fails in some user namespaces */
 	if (stat(path, &other) || setresgid(other.st_gid, other.st_gid, other.st_gid) ||
 	    setresuid(other.st_uid, other.st_uid, other.st_uid))
 		return -errno;
@@ -222,7 +222,7 @@ static int copy_as_user(pid_t pid, int path_fd, int to, uint64_t max_bytes, stru
 	return fd < 0 ? fd : copy_bytes(fd, to, (uint64_t)st->st_size);
 }
 
-/* A grandchild has no parent that waits for it: it may hang in a file system that never answers. */
+/* Copies in a grandchild, which nobody reaps: it may hang in a file system that never answers. */
 static void run_copier(pid_t pid, int path_fd, int to, uint64_t max_bytes, int report_fd)
 {
 	struct copied copied = {};
@@ -298,7 +298,7 @@ static int read_memory(pid_t pid, uint64_t addr, void *buf, size_t size)
 	return n < 0 ? -errno : (size_t)n < size ? -EIO : 0;
 }
 
-/* 32-bit programs have another vdso, and nothing above 4 GiB. */
+/* Reads our own vdso only for 64-bit programs; 32-bit programs have nothing above 4 GiB. */
 int mapfile_read_vdso(pid_t pid, const struct mapping *m, void *buf)
 {
 	size_t bytes = m->end - m->start;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Mappings of processes, shared; see maps.h. */
+/* Executable mappings of processes, shared; see maps.h. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 #include "base/search.h"
 #include "process/maps.h"
 
-#define CTIME_NS (10 * NS_PER_MS) /* maximum delay of file change times after the clock */
+#define CTIME_NS (10 * NS_PER_MS) /* maximum delay of file change times (ctime) after the clock */
 
 /* ---- names ---- */
 
@@ -102,7 +102,7 @@ static void remove_at(struct draft *d, size_t at)
 	memmove(d->items + at, d->items + at + 1, (d->count - at) * sizeof(*d->items));
 }
 
-/* Returns the rest of a mapping from an address on, where another one now covers its beginning. */
+/* Returns the part of a mapping from start on; another mapping now covers the part before. */
 static struct mapped cut_front(const struct mapped *m, uint64_t start)
 {
 	struct mapped rest = *m;
@@ -112,7 +112,7 @@ static struct mapped cut_front(const struct mapped *m, uint64_t start)
 	return rest;
 }
 
-/* New mappings replace those that they overlap. */
+/* Inserts a mapping, which replaces those that it overlaps. */
 static void put_mapped(struct draft *d, struct mapped m)
 {
 	size_t at = SEARCH_RANK(d->items, d->count, end, m.start);
@@ -140,13 +140,13 @@ static bool is_same(const struct mapped *a, const struct mapped *b)
 	       a->name == b->name;
 }
 
-/* False: the file must be looked up (again); a file overwritten in place is another file. */
+/* Returns true if the file is known and was not overwritten in place; else it must be looked up. */
 static bool has_file(const struct mapped *m)
 {
 	return m->file && m->file->st.st_mode && (m->file->fd < 0 || file_is_untouched(m->file));
 }
 
-/* Returns the equal mapping in `before` whose file is open. */
+/* Returns the equal mapping in `before` if its file is known; else NULL. */
 static const struct mapped *find_same(const struct maps *before, const struct mapped *m)
 {
 	size_t i = before ? SEARCH_RANK(before->items, before->count, start, m->start) : 0;
@@ -155,7 +155,7 @@ static const struct mapped *find_same(const struct maps *before, const struct ma
 	return old && is_same(old, m) && has_file(old) ? old : NULL;
 }
 
-/* True if nothing is new, and no file remains to be opened. */
+/* Returns true if no mapping is new, and no file must be looked up again. */
 static bool is_all_the_same(const struct maps *before, const struct draft *d)
 {
 	if (!before || before->count != d->count)
@@ -167,7 +167,7 @@ static bool is_all_the_same(const struct maps *before, const struct draft *d)
 	return true;
 }
 
-/* Copies the draft; each name gets one more user. */
+/* Copies the draft, with a reference to each name and file. */
 static struct maps *finish_draft(struct map_store *store, const struct draft *d,
 				 const struct maps *before)
 {
@@ -270,7 +270,7 @@ static struct timespec wall_time(uint64_t ns)
 	return (struct timespec){ (time_t)(wall_ns / NS_PER_S), (long)(wall_ns % NS_PER_S) };
 }
 
-/* The file stays open as long as a mapping has that name. */
+/* Caches a name's file, which stays open as long as a mapping has that name. */
 static void keep_file(struct mapped_name *name, struct file *file)
 {
 	if (name->file == file || !file->st.st_mode)
@@ -296,7 +296,9 @@ static struct file *find_file(struct map_store *store, struct mapped_name *name,
 	return file;
 }
 
-/* If stat(2) reports another device for a file, other files may have the same name. */
+/*
+ * Doesn't reuse the name's file if is_elsewhere: other files may share its device, inode and path.
+ */
 struct file *mapping_event_file(struct map_store *store, struct mapping_event *event, pid_t pid,
 				pid_t relative)
 {
@@ -325,7 +327,7 @@ struct file *mapping_event_file(struct map_store *store, struct mapping_event *e
 
 #define N_SAMPLES     16
 #define SAMPLE_BYTES  64
-#define MAX_DIFFERENT 2 /* samples: breakpoints */
+#define MAX_DIFFERENT 2 /* samples that may differ, due to breakpoints */
 
 static bool holds_code(const struct mapping *m, pid_t pid, const struct file *file, uint64_t offset)
 {

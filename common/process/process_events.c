@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Process events through perf ring buffers; see process_events.h. Each CPU has a ring. Their
- * records are read together, sorted by time and noted at once; the loop handles them later.
+ * Process events through perf ring buffers, one per CPU; see process_events.h. The records of all
+ * rings are read together, sorted by time and noted at once; the loop handles them later.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -26,7 +26,7 @@
 /* ---- event queue ---- */
 
 #define USUAL_BYTES (256u << 10)
-/* larger differences, as in a time namespace, leave the order unknown */
+/* records further in the future are of another clock (time namespace): don't wait for their time */
 #define CLOCKS_DIFFER_NS (60 * NS_PER_S)
 
 void event_queue_free(struct event_queue *queue)
@@ -57,7 +57,7 @@ const void *event_queue_record(const struct event_queue *queue, const struct que
 	return queue->bytes + item->at;
 }
 
-/* Events of one CPU are in order and must stay so. */
+/* Compares times, then positions: events of one CPU must stay in order. */
 static int compare_items(const void *a, const void *b)
 {
 	const struct queued *x = a, *y = b;
@@ -90,7 +90,7 @@ const struct queued *event_queue_handle(struct event_queue *queue)
 	return queue->n_handled < queue->n_noted ? &queue->items[queue->n_handled++] : NULL;
 }
 
-/* Waiting events begin a queue of their own, so that one that is never empty doesn't grow. */
+/* Moves records not yet noted to a new queue, so that a queue that is never empty doesn't grow. */
 static void move_rest(struct event_queue *queue)
 {
 	struct event_queue rest = {};
@@ -105,7 +105,7 @@ static void move_rest(struct event_queue *queue)
 	*queue = rest;
 }
 
-/* Frees the memory that a burst took. */
+/* Also frees the memory that a burst took. */
 void event_queue_drop(struct event_queue *queue)
 {
 	if (queue->n_noted < queue->n_items || queue->bytes_cap > USUAL_BYTES)
@@ -132,7 +132,7 @@ struct process_events {
 	struct ring *rings;
 	size_t n_rings, rings_cap;
 	struct hotplug hotplug;
-	int epoll_fd; /* of all rings */
+	int epoll_fd; /* epoll set of all rings */
 };
 
 static int open_cpu_event(uint32_t cpu)
@@ -149,8 +149,8 @@ static int open_cpu_event(uint32_t cpu)
 		.sample_type = PERF_SAMPLE_TIME,
 		.sample_id_all = 1,
 		.use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC, /* that of BPF */
-		.watermark = 1,		    /* wakeup_events would count samples only */
+		.clockid = CLOCK_MONOTONIC, /* the clock of bpf_ktime_get_ns() */
+		.watermark = 1,		    /* not wakeup_events, which counts samples only */
 		.wakeup_watermark = 1,
 	};
 
@@ -215,7 +215,7 @@ void process_events_close(struct process_events *sb)
 	free(sb);
 }
 
-/* Contents of FORK and EXIT records; other records begin with pid and tid, too. */
+/* PERF_RECORD_FORK and PERF_RECORD_EXIT. */
 struct task_record {
 	struct perf_event_header header;
 	uint32_t pid, ppid, tid, ptid;
@@ -234,12 +234,12 @@ struct map_record {
 	uint32_t maj, min;
 	uint64_t ino, ino_generation;
 	uint32_t prot, flags;
-	char path[]; /* ends with a zero byte */
+	char path[]; /* terminated by a zero byte */
 };
 
-/* ---- what records say ---- */
+/* ---- parsing of records ---- */
 
-/* Returns the name as in /proc/PID/maps; none if the kernel could not determine it. */
+/* Returns the path as in /proc/PID/maps; "" if the kernel could not determine it. */
 static const char *map_path(const struct map_record *record)
 {
 	static const char *const none[] = { "//anon", "//toolong", "//enomem" };
@@ -302,9 +302,9 @@ static struct process_event read_record(const struct perf_event_header *header)
 	return (struct process_event){ .kind = PROCESS_NOTHING };
 }
 
-/* ---- out of the rings ---- */
+/* ---- reading of rings ---- */
 
-/* Copies out what wraps around the ring's end. */
+/* Copies from a ring; the bytes may wrap around its end. */
 static void copy_from_ring(const struct ring *ring, uint64_t position, void *to, size_t size)
 {
 	size_t offset = position % RING_BYTES, first = RING_BYTES - offset;
@@ -314,7 +314,7 @@ static void copy_from_ring(const struct ring *ring, uint64_t position, void *to,
 	memcpy((char *)to + first, ring->data, size - first);
 }
 
-/* Each record ends with its time. */
+/* Moves all records of a ring to the queue. Each record ends with its time. */
 static void take_ring(struct process_events *sb, struct ring *ring)
 {
 	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
@@ -353,7 +353,7 @@ static void note_event(struct process_events *sb, struct queued *item)
 	item->is_last = event.is_last;
 }
 
-/* Events that come meanwhile wait: the loop is woken for them, since it was polled before. */
+/* Notes all events up to now. Later ones wake the loop again, since it polled the rings before. */
 static void take_all(struct process_events *sb)
 {
 	uint64_t now_ns = clock_now_ns();
@@ -373,7 +373,7 @@ void process_events_take(struct process_events *sb, uint64_t time_ns)
 		take_all(sb);
 }
 
-/* A handler may read more events: they are handled in the same order. */
+/* Handles all events in order, including events that a handler takes out of the rings. */
 void process_events_read(struct process_events *sb)
 {
 	const struct queued *item;
@@ -402,7 +402,7 @@ static enum loop_verdict on_event(int fd, void *arg)
 	return LOOP_GO;
 }
 
-/* A CPU that goes offline loses its ring; events before it gets a new one are lost. */
+/* Replaces the ring of a CPU that went offline; events before the new ring are lost. */
 static void on_cpu_changed(uint32_t cpu, bool is_online, void *arg)
 {
 	struct process_event lost = { .kind = PROCESS_LOST, .time_ns = clock_now_ns() };

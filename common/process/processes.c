@@ -52,7 +52,7 @@ static void list_append(struct map_store *store, struct map_list *list,
 	store->n_events++;
 }
 
-/* Appends an era's mappings that were made at that time or later. */
+/* Appends an era's mappings that were made at since_ns or later. */
 static void append_since(struct map_store *store, struct map_list *list, const struct era *era,
 			 uint64_t since_ns)
 {
@@ -98,7 +98,7 @@ static struct mapping_event make_item(struct map_store *store, const struct mapp
 
 /* ---- eras ---- */
 
-/* Returns the link to the era of that time, or the link where an era that begins then belongs. */
+/* Returns the link to the era at time_ns, where an era that begins then is to be inserted. */
 static struct era **find_link(struct era **latest, uint64_t time_ns)
 {
 	while (*latest && (*latest)->begin_ns > time_ns)
@@ -106,7 +106,7 @@ static struct era **find_link(struct era **latest, uint64_t time_ns)
 	return latest;
 }
 
-/* Events of several CPUs may come out of order: one from before the latest era may follow. */
+/* Inserts an era by its time: events of several CPUs may come out of order. */
 static struct era *insert_era(struct era **latest, uint64_t time_ns, struct map_list *list,
 			      size_t n)
 {
@@ -128,13 +128,13 @@ static void keep_maps(struct era *era, struct maps *maps, size_t n)
 	era->maps_are_read = false;
 }
 
-/* Inserts a new era that begins at that time, without mappings ... */
+/* Inserts an era that begins at time_ns, without mappings. */
 static struct era *era_begin(struct era **latest, uint64_t time_ns)
 {
 	return insert_era(latest, time_ns, list_new(), 0);
 }
 
-/* ... or with the first n of another era. */
+/* Inserts an era that begins at time_ns with the first n mappings of another era. */
 static struct era *era_begin_as(struct era **latest, uint64_t time_ns, const struct era *other,
 				size_t n)
 {
@@ -157,7 +157,7 @@ static void era_free(struct map_store *store, struct era *era)
 	free(era);
 }
 
-/* Frees all eras from one on. store: where the mappings' names are. */
+/* Frees the era at *link and all older ones. */
 static void eras_free(struct map_store *store, struct era **link)
 {
 	for (struct era *era; (era = *link);) {
@@ -166,7 +166,7 @@ static void eras_free(struct map_store *store, struct era **link)
 	}
 }
 
-/* Frees all eras but the latest few, which may still be needed. */
+/* Frees all eras but the latest MAX_ERAS, which may still be needed. */
 static void eras_drop_old(struct map_store *store, struct era **latest)
 {
 	for (int i = 0; *latest && i < MAX_ERAS; i++)
@@ -174,15 +174,15 @@ static void eras_drop_old(struct map_store *store, struct era **latest)
 	eras_free(store, latest);
 }
 
-/* Returns the era of that time, or NULL. */
+/* Returns the era at time_ns, or NULL. */
 static struct era *eras_find(struct era *latest, uint64_t time_ns)
 {
 	return *find_link(&latest, time_ns);
 }
 
 /*
- * Returns the era of that time, or the oldest one if it was read from /proc: a read also counts for
- * the time before.
+ * Returns the era at time_ns. Before all eras, returns the oldest one if it was read from /proc,
+ * since a read also counts for the time before; else NULL.
  */
 static struct era *eras_find_before(struct era *latest, uint64_t time_ns)
 {
@@ -194,8 +194,8 @@ static struct era *eras_find_before(struct era *latest, uint64_t time_ns)
 }
 
 /*
- * Appends a mapping of a process. If its event is late, it gets the time of the mapping before it.
- * Code that was moved to huge pages gets its file back, see maps_restore_text().
+ * Appends a mapping. A late event gets the time of the mapping before it. Code that was moved to
+ * huge pages gets its file back, see maps_restore_text().
  */
 static void era_append(struct map_store *store, struct era *era, const struct mapping *m,
 		       uint64_t time_ns, pid_t pid, pid_t relative)
@@ -206,7 +206,7 @@ static void era_append(struct map_store *store, struct era *era, const struct ma
 	mapping_restore_text(store, &restored, era->list->items, era->count, pid, relative);
 	own_list(store, era);
 	if (era->count && era->list->items[era->count - 1].time_ns > time_ns)
-		time_ns = era->list->items[era->count - 1].time_ns; /* they stay in order */
+		time_ns = era->list->items[era->count - 1].time_ns; /* the list stays in order */
 	item = make_item(store, &restored, time_ns);
 	list_append(store, era->list, &item);
 	era->count++;
@@ -223,8 +223,8 @@ static bool was_made_since(const struct era *era, const struct mapping_event *it
 }
 
 /*
- * Replaces the mappings made before since_ns by those that were read, as if the era had had them
- * all the time. Later ones stay: a stack from before the reading may still be located by them.
+ * Replaces the mappings made before since_ns by those read from /proc, as if made at the era's
+ * beginning. Later ones stay: stacks from before the read may need them.
  */
 static void era_replace(struct map_store *store, struct era *era, const struct mappings *read,
 			uint64_t since_ns)
@@ -247,7 +247,7 @@ static void era_replace(struct map_store *store, struct era *era, const struct m
 	era->n_preloaded = 0;
 }
 
-/* Calls visit(file, arg) for the files of mappings that have come since the last time. */
+/* Calls visit(file, arg) for the files of mappings made since the last call. */
 static void era_preload_files(struct map_store *store, struct era *era, pid_t pid, pid_t relative,
 			      void (*visit)(struct file *file, void *arg), void *arg)
 {
@@ -260,7 +260,7 @@ static void era_preload_files(struct map_store *store, struct era *era, pid_t pi
 	}
 }
 
-/* Returns how many of an era's mappings existed at that time. */
+/* Returns how many of an era's mappings existed at time_ns. */
 static size_t era_count_until(const struct era *era, uint64_t time_ns)
 {
 	size_t n = era->count;
@@ -272,20 +272,20 @@ static size_t era_count_until(const struct era *era, uint64_t time_ns)
 
 /* ---- maps ---- */
 
-/* Returns the time of the last mapping in its maps, or of its beginning if there is none. */
+/* Returns the time of the last mapping in the era's maps; without any, the era's beginning. */
 static uint64_t era_maps_time(const struct era *era)
 {
 	return era->n_in_maps ? era->list->items[era->n_in_maps - 1].time_ns : era->begin_ns;
 }
 
-/* Caches maps that were read, when the era had its first n mappings. */
+/* Caches maps that were read from /proc, when the era had n mappings. */
 static void era_keep_read(struct era *era, struct maps *maps, size_t n)
 {
 	keep_maps(era, maps, n);
 	era->maps_are_read = true;
 }
 
-/* Returns the first n of its mappings, sorted, from the list alone, for one more user. */
+/* Returns maps of the era's first n mappings, from the list alone, for one more user. */
 static struct maps *era_maps(struct map_store *store, struct era *era, size_t n, pid_t relative)
 {
 	struct maps *maps;
@@ -302,11 +302,11 @@ static struct maps *era_maps(struct map_store *store, struct era *era, size_t n,
 /* ---- the table ---- */
 
 #define MAX_ANCESTORS 16
-#define MAX_LIST      4096		/* processes with more are read from /proc/PID/maps */
-#define YOUNG_NS      (100 * NS_PER_MS) /* too little time to unmap much */
-/* the last records of an exited process have been read by then */
+#define MAX_LIST      4096		/* mappings; processes with more are read from /proc */
+#define YOUNG_NS      (100 * NS_PER_MS) /* younger processes have unmapped little */
+/* time after which all records of an exited process have been read */
 #define READ_NS NS_PER_S
-#define KEEP_NS (10 * NS_PER_S) /* even if the loader could not read it in time */
+#define KEEP_NS (10 * NS_PER_S) /* retention of exited processes, even if not read in time */
 
 struct processes {
 	struct processes_options options;
@@ -316,7 +316,7 @@ struct processes {
 	void (*refresh)(uint64_t time_ns, void *arg);
 	void *refresh_arg;
 	uint64_t next_serial, n_dropped;
-	struct process *oldest, *newest; /* that have ended */
+	struct process *oldest, *newest; /* list of exited processes */
 };
 
 struct processes *processes_new(const struct processes_options *options)
@@ -341,7 +341,7 @@ struct process *processes_find(const struct processes *table, pid_t pid)
 {
 	struct hashlink *link = hashtable_first(&table->table, hash_pid(pid));
 
-	return link ? container_of(link, struct process, link) : NULL; /* one pid, one hash */
+	return link ? container_of(link, struct process, link) : NULL; /* hashes are unique */
 }
 
 static struct process *get_process(struct processes *table, pid_t pid)
@@ -356,7 +356,7 @@ static struct process *get_process(struct processes *table, pid_t pid)
 	return p;
 }
 
-/* Removes it from the list of exited processes: its pid is reused, or it is evicted. */
+/* Removes a process from the list of exited ones: its pid is reused, or it is evicted. */
 static void leave_ended(struct processes *table, struct process *p)
 {
 	if (!p->exit_ns)
@@ -367,7 +367,7 @@ static void leave_ended(struct processes *table, struct process *p)
 	p->exit_ns = 0;
 }
 
-/* Drops a process's history, and the process itself unless its tables are published. */
+/* Drops a process's history, and the process itself unless it has published mappings. */
 static void forget(struct processes *table, struct process *p)
 {
 	leave_ended(table, p);
@@ -382,10 +382,10 @@ static void forget(struct processes *table, struct process *p)
 }
 
 /*
- * Drops a process that has exited, unless it is published: it would look live again. A live one
- * only loses its history and its count of threads, which may have missed some: without an entry,
- * its main thread's exit would look like its own. If its main thread has exited, that remains
- * known.
+ * Drops an exited process, unless it is published: the remaining entry would look live again. A
+ * live process loses only its history and its thread count, which may be wrong. The entry must
+ * remain: without it, the main thread's exit would look like the process's. leader_has_exited stays
+ * valid.
  */
 static void clear_link(struct hashlink *link, void *arg)
 {
@@ -457,7 +457,7 @@ void processes_publish(struct processes *table, pid_t pid, struct maps *maps)
 		forget(table, p);
 }
 
-/* Makes space, if there is too little, by evicting the processes that exited first. */
+/* Makes space for n mappings by evicting the processes that exited first. False: not enough. */
 static bool has_room(struct processes *table, size_t n)
 {
 	size_t max = table->options.max_mappings;
@@ -470,7 +470,7 @@ static bool has_room(struct processes *table, size_t n)
 	return table->store.n_events + n <= max;
 }
 
-/* Evicts a process's history when it outgrows the table; it is read from /proc from then on. */
+/* Evicts a process's history, which has outgrown the table; from now on it is read from /proc. */
 static void drop(struct processes *table, struct process *p)
 {
 	if (!p)
@@ -480,7 +480,7 @@ static void drop(struct processes *table, struct process *p)
 	p->was_dropped = true;
 }
 
-/* ---- what happens ---- */
+/* ---- events ---- */
 
 static struct era *latest_era(const struct processes *table, pid_t pid)
 {
@@ -503,7 +503,7 @@ static struct process *begin_process(struct processes *table, pid_t pid, uint64_
 	return p;
 }
 
-/* After fork or exec, the process has one thread. */
+/* Resets the thread count: after fork or exec, the process has one thread. */
 static void begin_threads(struct process *p)
 {
 	p->n_threads = 1;
@@ -517,7 +517,7 @@ static void finish_era(struct processes *table, struct process *p, struct era *e
 	eras_drop_old(&table->store, &p->latest);
 }
 
-/* Keeps an era that has already begun. */
+/* Fills the era at time_ns, or begins one. */
 void processes_set(struct processes *table, pid_t pid, const struct mappings *maps,
 		   uint64_t time_ns)
 {
@@ -563,8 +563,8 @@ void processes_exec(struct processes *table, pid_t pid, uint64_t time_ns)
 }
 
 /*
- * Returns the nearest ancestor that has not ended, which mostly sees the same files. The process
- * itself may be about to end, with its root gone before that is reported.
+ * Returns the nearest ancestor that has not exited, which mostly sees the same files; 0: unknown.
+ * The process itself may be about to exit, with its root already gone.
  */
 static pid_t find_relative(const struct processes *table, pid_t pid)
 {
@@ -589,7 +589,7 @@ void processes_map(struct processes *table, pid_t pid, const struct mapping *m, 
 		drop(table, processes_find(table, pid));
 		return;
 	}
-	era = find_era(table, pid, time_ns); /* it may have been evicted meanwhile */
+	era = find_era(table, pid, time_ns); /* has_room() may have evicted it */
 	if (era)
 		era_append(&table->store, era, m, time_ns, pid, find_relative(table, pid));
 }
@@ -621,7 +621,7 @@ void processes_thread(struct processes *table, pid_t pid)
 		p->n_threads++;
 }
 
-/* For a process from before the start: its main thread may have exited long ago. */
+/* Returns true if a process without a thread count may have ended; its leader may be long gone. */
 static bool may_have_ended(struct process *p, pid_t tid)
 {
 	bool is_first = !p->has_lost_threads;
@@ -665,7 +665,7 @@ bool processes_is_leaderless(const struct processes *table, pid_t pid)
 	return p && !p->exit_ns && !p->knows_threads && p->leader_has_exited;
 }
 
-/* ---- what was ---- */
+/* ---- history ---- */
 
 static void refresh(struct processes *table, uint64_t time_ns)
 {
@@ -700,7 +700,7 @@ bool processes_has_exited(const struct processes *table, pid_t pid)
 	return p && p->exit_ns;
 }
 
-/* Returns true if the process has not exited or executed another program since that time. */
+/* Returns true if the process has not exited or executed another program since time_ns. */
 static bool is_the_same(const struct processes *table, pid_t pid, uint64_t time_ns)
 {
 	const struct process *p = processes_find(table, pid);
@@ -708,7 +708,7 @@ static bool is_the_same(const struct processes *table, pid_t pid, uint64_t time_
 	return p && !p->exit_ns && p->latest && p->latest->begin_ns <= time_ns;
 }
 
-/* Returns true if it has not, and is old enough for /proc to be preferred. */
+/* Returns true if is_the_same(), and the process is old enough for /proc to be preferred. */
 static bool is_settled(const struct processes *table, pid_t pid, uint64_t time_ns)
 {
 	const struct process *p = processes_find(table, pid);
@@ -718,8 +718,8 @@ static bool is_settled(const struct processes *table, pid_t pid, uint64_t time_n
 }
 
 /*
- * Avoids a read for each library that a starting program loads. Nothing is cached for a process
- * that was evicted or whose events were lost.
+ * Returns true if the last read is recent. Avoids a read for each library that a starting program
+ * loads. False without a history: the process was evicted, or events were lost.
  */
 static bool was_just_read(const struct processes *table, pid_t pid)
 {
@@ -729,13 +729,15 @@ static bool was_just_read(const struct processes *table, pid_t pid)
 	       clock_now_ns() - p->read_ns < YOUNG_NS;
 }
 
-/* Events collected since the last read are replaced by the current mappings. */
+/*
+ * Returns true if the list is missing or has outgrown the current mappings, which then replace it.
+ */
 static bool wants_news(const struct process *p, const struct mappings *maps)
 {
 	return !p || !p->latest || p->latest->count > 2 * maps->count + 16;
 }
 
-/* NULL: the process is gone, or has no code (a zombie, a kernel thread). */
+/* Reads maps from /proc. NULL: the process is gone, or has no code (zombie, kernel thread). */
 static struct maps *read_proc(struct processes *table, pid_t pid, uint64_t now_ns)
 {
 	struct timespec read_time;
@@ -756,7 +758,7 @@ static struct maps *read_proc(struct processes *table, pid_t pid, uint64_t now_n
 	return maps;
 }
 
-/* If it has executed or mapped something meanwhile, the time of the mappings is unknown. */
+/* Reads maps; caches them unless an exec or mapping meanwhile leaves their time unknown. */
 static struct maps *read_and_keep(struct processes *table, pid_t pid)
 {
 	uint64_t now_ns = clock_now_ns();
@@ -776,7 +778,7 @@ static struct maps *read_and_keep(struct processes *table, pid_t pid)
 	return maps;
 }
 
-/* Returns the last read, unless something has been mapped since. */
+/* Returns the cached maps or, if something has been mapped since, maps from events. */
 static struct maps *recall_as_read(struct processes *table, pid_t pid, uint64_t time_ns)
 {
 	const struct era *era = find_era(table, pid, time_ns);
@@ -786,7 +788,7 @@ static struct maps *recall_as_read(struct processes *table, pid_t pid, uint64_t 
 		       : processes_recall(table, pid, time_ns);
 }
 
-/* Returns true if current mappings also hold for that time: no other program was executed since. */
+/* Returns true if current mappings also hold for time_ns: no program was executed since. */
 static bool was_so(struct processes *table, pid_t pid, uint64_t time_ns)
 {
 	struct era *latest;
@@ -825,7 +827,7 @@ uint64_t processes_maps_time(const struct processes *table, pid_t pid)
 	return p->latest->maps_are_read ? p->read_ns : era_maps_time(p->latest);
 }
 
-/* Without events, a changed generation shows an exec. */
+/* Drops the history if a changed generation shows an exec, in a table without events. */
 static void note_generation(struct processes *table, pid_t pid, uint32_t generation)
 {
 	struct process *p = processes_find(table, pid);
@@ -837,7 +839,7 @@ static void note_generation(struct processes *table, pid_t pid, uint32_t generat
 	p->generation = generation;
 }
 
-/* Its latest maps may show another mapping at an address of that time. */
+/* Returns true if the era's maps may show a newer mapping at an address of time_ns. */
 static bool has_mapped_since(const struct era *era, uint64_t time_ns)
 {
 	return era->begin_ns <= time_ns && era->n_in_maps > era_count_until(era, time_ns);

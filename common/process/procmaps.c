@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Parser for /proc/PID/maps. Lines are
- * 	start-end perms offset major:minor inode path with everything but the inode in hex. The
- * 	traced side chooses paths and can change its mappings while they are read, so a line that
- * 	makes no sense or overlaps an earlier one is left out. If only code is needed, the kernel is
- * 	queried for it, if it can be.
+ * Parses /proc/PID/maps. Lines are
+ *
+ *	start-end perms offset major:minor inode path
+ *
+ * with everything but the inode in hex. The traced side chooses paths and can change its mappings
+ * while they are read, so a line that makes no sense or overlaps an earlier one is left out. If
+ * only code is needed, and the kernel has PROCMAP_QUERY, the kernel is queried for it instead.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +27,7 @@
 #include "process/procmaps.h"
 #include "process/procstate.h"
 
-/* A million mappings with paths of 500 bytes; larger texts are not worth root's memory. */
+/* Limit of a million mappings with paths of 500 bytes; more is not worth root's memory. */
 #define MAPS_MAX_BYTES (512u << 20)
 
 static void free_below(struct mapping *m)
@@ -60,7 +62,7 @@ static bool take_number(const char **s, int base, char delimiter, uint64_t *valu
 	return true;
 }
 
-/* "r-xp", or "rw-s" where processes share it. */
+/* Parses permissions: "r-xp", or "rw-s" for shared mappings. */
 static bool take_perms(const char **s, bool *executable, bool *is_shared)
 {
 	if (strnlen(*s, 5) < 5 || (*s)[4] != ' ')
@@ -85,8 +87,8 @@ static bool take_inode(const char **s, ino_t *ino)
 }
 
 /*
- * Undoes the escaped newline only: the kernel doesn't escape backslashes, so undoing others would
- * garble names.
+ * Copies a path. Undoes escaped newlines only: the kernel doesn't escape backslashes, so undoing
+ * other escapes would garble names.
  */
 static char *copy_path(const char *s)
 {
@@ -106,7 +108,7 @@ static char *copy_path(const char *s)
 	return path;
 }
 
-/* Fills in all but the path, and returns the start of the path; NULL: malformed line. */
+/* Parses a line except the path. Returns the start of the path; NULL: malformed line. */
 static const char *parse_line(const char *s, bool *executable, struct mapping *m)
 {
 	uint64_t dev_major, dev_minor;
@@ -120,7 +122,7 @@ static const char *parse_line(const char *s, bool *executable, struct mapping *m
 	return m->start < m->end ? s : NULL;
 }
 
-/* True for files that are memory: shared anonymous memory, System V shared memory, huge pages. */
+/* Returns true for files that are memory: shared anonymous, System V shared memory, huge pages. */
 static bool is_memory_file(const char *path)
 {
 	static const char *const beginnings[] = { "/dev/zero", "/SYSV", "/anon_hugepage" };
@@ -131,7 +133,7 @@ static bool is_memory_file(const char *path)
 	return false;
 }
 
-/* Names such as [anon:text] are set by the program. */
+/* Includes names such as [anon:text], which the program sets. */
 bool mapping_is_memory(const struct mapping *m)
 {
 	if (m->ino)
@@ -139,7 +141,7 @@ bool mapping_is_memory(const struct mapping *m)
 	return !*m->path || !strncmp(m->path, "[anon", strlen("[anon"));
 }
 
-/* The line of the file mapping right below, with at most anonymous code in between; NULL: none. */
+/* The file mapping right below, with only anonymous code in between; line NULL: none. */
 struct below {
 	const char *line;
 	uint64_t end;
@@ -198,12 +200,12 @@ void mappings_parse(struct mappings *maps, const char *text, bool is_code_only)
  * mappings hold no code, and the kernel takes several times as long to print one as to return it.
  */
 
-/* Defined here, since the kernel headers may be older than the kernel. */
+/* struct procmap_query, defined here since the headers may be older than the kernel. */
 struct query {
 	uint64_t size, flags, addr;
 	uint64_t start, end, vma_flags, page_size, offset, ino;
 	uint32_t dev_major, dev_minor, name_bytes, build_id_bytes;
-	uint64_t name, build_id; /* addresses */
+	uint64_t name, build_id; /* addresses of buffers */
 };
 
 #define QUERY_MAPPING	 _IOWR('f', 17, struct query)
@@ -211,7 +213,7 @@ struct query {
 #define QUERY_SHARED	 0x08
 #define QUERY_OR_NEXT	 0x10
 
-/* x86-64's page of old system calls belongs to no process, and appears in the text only. */
+/* x86-64's vsyscall page, which belongs to no process, and appears in the text only. */
 #define VSYSCALL_START 0xffffffffff600000ULL
 #define VSYSCALL_BYTES 4096
 
@@ -241,9 +243,7 @@ static struct mapping as_mapping(const struct query *q, const char *name)
 	};
 }
 
-/*
- * Queries the mapping that contains an address, or by flags, the next one. -ENOENT: there is none.
- */
+/* Queries the mapping at an address or, with QUERY_OR_NEXT, the next one. -ENOENT: none. */
 static int ask(int fd, uint64_t addr, uint64_t flags, struct query *q, char *name)
 {
 	*q = (struct query){
@@ -256,7 +256,7 @@ static int ask(int fd, uint64_t addr, uint64_t flags, struct query *q, char *nam
 	return ioctl(fd, QUERY_MAPPING, q) ? -errno : 0;
 }
 
-/* As copy_below(), for a mapping that begins where a known one ends, without a query. */
+/* Returns the file mapping below a mapping that begins where `last` ends; NULL: none. */
 static struct mapping *below_of(const struct mapping *last)
 {
 	const struct mapping *from = mapping_is_memory(last) ? last->below : last;
@@ -269,7 +269,7 @@ static struct mapping *below_of(const struct mapping *last)
 	return below;
 }
 
-/* Queries without the name first: most such memory has no file below it. */
+/* Finds the file mapping right below. Queries without the name first: most memory has no file. */
 static struct mapping *find_below(int fd, const struct mapping *last, uint64_t start)
 {
 	struct mapping *below;
@@ -295,8 +295,8 @@ static void append_vsyscall(struct list *list)
 }
 
 /*
- * 0; -ESRCH if the process has no memory (any more); another error if the text has to be read:
- * -ENOTTY before Linux 6.11.
+ * Queries all executable mappings. 0; -ESRCH: the process has no memory (any more); other errors:
+ * the text must be read (-ENOTTY before Linux 6.11).
  */
 static int ask_for_all(struct mappings *maps, int fd)
 {
@@ -325,7 +325,7 @@ static int ask_for_all(struct mappings *maps, int fd)
 	return 0;
 }
 
-/* ---- of a process ---- */
+/* ---- mappings of a process ---- */
 
 static int read_lines(struct mappings *maps, int fd, bool is_code_only)
 {
@@ -360,7 +360,7 @@ static int read_task(struct mappings *maps, pid_t pid, bool is_code_only)
 	return err;
 }
 
-/* /proc/PID of a process whose main thread has exited has no mappings. */
+/* Reads a live thread's mappings if the main thread has exited: /proc/PID then has none. */
 static int read_process(struct mappings *maps, pid_t pid, bool is_code_only)
 {
 	int err = read_task(maps, pid, is_code_only);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The mappings of a process, mostly the executable ones: /proc/PID/maps (proc_pid_maps(5)). */
+/*
+ * Reads the mappings of a process, mostly the executable ones: /proc/PID/maps (proc_pid_maps(5)).
+ */
 #ifndef PROCMAPS_H
 #define PROCMAPS_H
 
@@ -13,28 +15,26 @@
 struct file;
 
 struct mapping {
-	uint64_t start, end; /* end exclusive */
+	uint64_t start, end; /* addresses; end exclusive */
 	uint64_t offset;     /* file offset of start, bytes */
 	dev_t dev;
 	ino_t ino;	/* 0: not a file */
 	bool is_shared; /* writes are visible to other processes that map it */
-	char *path; /* as printed by the kernel, octal escapes undone; "" if none; "[vdso]", ... */
+	char *path; /* as printed by the kernel, newlines unescaped; "" if none; "[vdso]", ... */
 
-	/* CLOCK_REALTIME, when it was made or a little before; zero: unknown, but it is there. */
+	/* CLOCK_REALTIME, at mmap(2) or a little earlier; zero: unknown, but the mapping exists */
 	struct timespec mapped_at;
 
-	/* A process that may see the same files, if the mapping's own is gone; 0: unknown. */
+	/* process that may see the same files, if the mapping's own is gone; 0: unknown */
 	pid_t relative;
 
-	/*
-	 * status of the file of an earlier mapping with the same device, inode and path; NULL: none
-	 */
+	/* status of the file of an earlier mapping of the same inode and path; NULL: none */
 	const struct stat *known;
 
-	/* of anonymous memory: the file mapping right below it; NULL: there is none */
+	/* for anonymous memory: the file mapping right below; NULL: none */
 	struct mapping *below;
 
-	/* The file, if already known: see maps_restore_text(). */
+	/* set by maps_restore_text(), else NULL */
 	struct file *file;
 };
 
@@ -46,10 +46,10 @@ struct mappings {
 /* Parses the text of a maps file, optionally only executable mappings. Broken lines are skipped. */
 void mappings_parse(struct mappings *maps, const char *text, bool is_code_only);
 
-/* Reads /proc/PID/maps. 0 or -errno (-ESRCH: no such process); free with mappings_free(). */
+/* Reads the executable mappings; freed with mappings_free(). 0 or -errno (-ESRCH: no process). */
 int mappings_read(struct mappings *maps, pid_t pid);
 
-/* The same, including non-executable mappings. */
+/* Like mappings_read(), including non-executable mappings. */
 int mappings_read_all(struct mappings *maps, pid_t pid);
 void mappings_free(struct mappings *maps);
 

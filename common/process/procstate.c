@@ -43,7 +43,7 @@ pid_t *process_list(size_t *n)
 	return pids;
 }
 
-/* The name may contain newlines; the kernel appends one. */
+/* Strips the newline that the kernel appends; names may contain newlines, too. */
 int process_comm(pid_t pid, char *comm, size_t size)
 {
 	char *text = read_proc(pid, "comm"), *last = text ? strrchr(text, '\n') : NULL;
@@ -60,10 +60,10 @@ int process_comm(pid_t pid, char *comm, size_t size)
 struct stat_fields {
 	char state;
 	long n_threads;
-	unsigned long long start_ticks; /* since the machine was booted */
+	unsigned long long start_ticks; /* since boot */
 };
 
-/* The name, in parentheses, may contain anything, so the fields after its end count. */
+/* Parses the fields after the name, which is in parentheses and may contain anything. */
 static bool read_stat(pid_t pid, struct stat_fields *stat)
 {
 	char *text = read_proc(pid, "stat"), *after = text ? strrchr(text, ')') : NULL;
@@ -91,13 +91,13 @@ uint64_t process_start_unix_ns(pid_t pid)
 	return start_ns < up_ns ? clock_wall_ns() - (up_ns - start_ns) : 0;
 }
 
-/* Also if no file can be opened. */
+/* Returns true if the process is gone. Opens no file, so the limit of open files doesn't matter. */
 static bool is_gone(pid_t pid)
 {
 	return pid <= 0 || (kill(pid, 0) && errno == ESRCH);
 }
 
-/* The main thread may end before the others, and is a zombie then. */
+/* Counts threads, since a main thread that exits before the rest is a zombie, too. */
 bool process_has_ended(pid_t pid)
 {
 	struct stat_fields stat;
@@ -109,7 +109,7 @@ bool process_has_ended(pid_t pid)
 
 /* ---- finding a live thread ---- */
 
-/* A directory's link count is the number of its subdirectories plus two. */
+/* Counts threads by the directory's link count, which is its number of subdirectories plus two. */
 static bool has_other_threads(const char *task_folder)
 {
 	struct stat st;

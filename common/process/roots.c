@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Root directories, one per mount and directory; see roots.h. As long as it is open, a directory's
- * mount keeps its number (statx(2), since Linux 5.8), whereas a mount namespace that is gone gives
- * its own to the next. openat2(2) has been there since Linux 5.6; where it is forbidden, nothing is
- * found.
+ * Root directories, one per mount and directory; see roots.h. An open directory pins its mount's id
+ * (statx(2), since Linux 5.8); the number of a mount namespace is reused once it is gone.
+ * openat2(2) exists since Linux 5.6; if it is forbidden, nothing is found.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -139,7 +138,7 @@ void roots_release(struct roots *roots)
 	roots->count = n;
 }
 
-/* The kernel prints paths from the root of the mount namespace, which chroot(2) does not change. */
+/* Strips the root: paths are from the mount namespace's root, which chroot(2) doesn't change. */
 char *root_path(pid_t pid, const char *path, size_t length)
 {
 	char link[40], root[PATH_MAX];
@@ -172,7 +171,7 @@ int root_check_regular(int path_fd, struct stat *st)
 	return err;
 }
 
-/* O_NONBLOCK: the owner of the file could hold a lease on it, which delays open(2) by 45 s. */
+/* O_NONBLOCK: fails instead of waiting up to 45 s for the file's owner to give up a lease. */
 int root_reopen(int path_fd)
 {
 	char path[32];

@@ -17,41 +17,41 @@ struct roots *roots_new(void);
 void roots_free(struct roots *roots);
 
 /*
- * Returns a process's root directory, open until roots_free() or until it is released. -ENOENT: the
- * process is gone; -EMFILE: no descriptors are left, or 1,024 directories are open; or another
- * -errno.
+ * Returns a descriptor of a process's root directory, open until roots_release() or roots_free().
+ * -ENOENT: the process is gone; -EMFILE: no descriptors are left, or 1,024 directories are open; or
+ * another -errno.
  */
 int roots_of(struct roots *roots, pid_t pid);
 
-/* Marks a directory as used; roots_release() closes those not marked since its last call. */
+/* Marks a directory as used. roots_release() closes those not marked since its last call. */
 void roots_keep(struct roots *roots, int fd);
 void roots_release(struct roots *roots);
 
-/* Our own one. */
+/* Returns our own root directory, open until roots_free(); -1: unreadable. */
 int roots_own(struct roots *roots);
 
-/* Returns a path of length bytes, as in /proc/PID/maps, from that root on; freed with free(). */
+/* Converts a path of /proc/PID/maps to one below the process's root; freed with free(). */
 char *root_path(pid_t pid, const char *path, size_t length);
 
 /*
- * Opens a regular file below a root directory for reading; anything else is not even opened.
- * Symbolic links are followed as the root's processes would. -errno.
+ * Opens a regular file below a root directory for reading; other files are opened with O_PATH only.
+ * Follows symbolic links as the root's processes would. Returns a descriptor or -errno.
  */
 int root_open_file(int root_fd, const char *path);
 
-/* Returns true if something has this name, even a link whose target is missing in that root. */
+/* Returns true if the path exists, even as a link whose target is missing in that root. */
 bool root_has_name(int root_fd, const char *path);
 
 /*
- * Returns an O_PATH descriptor of a regular file with its status, or -errno. O_PATH: opening a
- * device or a pipe could have effects or block, before its kind is known.
+ * Checks that an O_PATH descriptor is of a regular file, and reads its status. Returns path_fd, or
+ * -errno with path_fd closed. O_PATH: opening a device or a pipe could have effects or block.
  */
 int root_check_regular(int path_fd, struct stat *st);
 
-/* Returns a readable, non-blocking descriptor of the same file; or -errno. */
+/* Opens the same file again. Returns a readable, non-blocking descriptor or -errno. */
 int root_reopen(int path_fd);
 
-/* Does both; closes path_fd. */
+/* Does both, root_check_regular() and root_reopen(); closes path_fd. */
 int root_open_regular(int path_fd);
 
 #endif

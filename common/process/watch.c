@@ -16,11 +16,11 @@ struct watch {
 	struct processes *processes;
 	struct watch_handlers subscribers[4];
 	size_t n_subscribers;
-	pid_t *leaderless; /* processes whose exit might not be reported by an event */
+	pid_t *leaderless; /* processes whose exit may cause no event */
 	size_t n_leaderless, leaderless_cap;
 	pid_t *doubted; /* processes that may have ended while events were lost */
 	size_t n_doubted, doubted_cap;
-	bool has_lost; /* in this batch */
+	bool has_lost; /* events were lost in this batch */
 	uint64_t checked_ns;
 };
 
@@ -45,7 +45,7 @@ static void doubt(pid_t pid, void *arg)
 	watch->doubted[watch->n_doubted++] = pid;
 }
 
-/* Each CPU may lose events several times in a batch: the processes that live by now are listed. */
+/* Lists the live processes, anew with each loss: a CPU may lose events several times in a batch. */
 static void note_loss(struct watch *watch)
 {
 	watch->n_doubted = 0;
@@ -119,7 +119,7 @@ static void report_exit(const struct watch *watch, pid_t pid)
 		s->exited(pid, s->arg);
 }
 
-/* Returns true if the process is in the table and its exit was not reported. */
+/* Returns true if a process is in the table and has not exited, as far as is known. */
 static bool is_living(const struct watch *watch, pid_t pid)
 {
 	const struct process *p = processes_find(watch->processes, pid);
@@ -127,7 +127,7 @@ static bool is_living(const struct watch *watch, pid_t pid)
 	return p && !p->exit_ns;
 }
 
-/* A subscriber may read events meanwhile, also that more were lost: these come the next time. */
+/* Takes the list first: a subscriber may read events and add to it, for the next call. */
 static void report_missed_exits(struct watch *watch)
 {
 	uint64_t now_ns = clock_now_ns();
@@ -156,9 +156,9 @@ static void report_loss(struct watch *watch)
 }
 
 /*
- * Returns true if a process outlives its main thread, which exited when the process was not in the
- * table yet; it has been read from /proc since. The table may also have dropped its exit meanwhile:
- * then the exit is noted again, and /proc is read.
+ * Returns true if a process outlives its main thread, which exited before the process was in the
+ * table (it has been read from /proc since). If the table has dropped the process's exit meanwhile,
+ * notes the exit again, by /proc, and returns false.
  */
 static bool goes_on(struct watch *watch, const struct process_event *exit)
 {
@@ -199,7 +199,7 @@ static void handle(const struct process_event *event, void *arg)
 	}
 }
 
-/* Checks if processes whose main thread has exited have exited, too. */
+/* Reports processes whose last thread has exited, after the main thread. */
 static void check_leaderless(struct watch *watch)
 {
 	uint64_t now_ns = clock_now_ns();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The watch over traced processes: owns the one set of rings with the kernel's process events, and
- * the table that they are entered into (processes.h). Modules subscribe to it.
+ * Watches traced processes: owns the rings with the kernel's process events, and the table that
+ * records them (processes.h). Modules subscribe to it.
  */
 #ifndef WATCH_H
 #define WATCH_H
@@ -11,30 +11,30 @@
 
 struct watch;
 
-/* Any of these may be NULL. Called in the order of the events, after the table has been updated. */
+/* Callbacks, each may be NULL. Called in the order of events, after the table has been updated. */
 struct watch_handlers {
 	void (*forked)(pid_t parent, pid_t child, void *arg);
-	void (*executed)(pid_t pid, void *arg); /* before changed() */
-	void (*changed)(pid_t pid, void *arg);	/* executed something, or mapped code */
-	void (*exited)(pid_t pid, void *arg);	/* its last thread has ended */
+	void (*executed)(pid_t pid, void *arg); /* called before changed() */
+	void (*changed)(pid_t pid, void *arg);	/* executed a program, or mapped code */
+	void (*exited)(pid_t pid, void *arg);	/* the last thread has ended */
 	void (*lost)(void *arg);		/* events of a batch were lost: rescan everything */
 	void (*drained)(void *arg);		/* after a batch of events */
 	void *arg;
 };
 
-/* NULL, printed, if the kernel's events are not available. */
+/* Returns NULL, printed, if the kernel's events are not available. Freed with watch_free(). */
 struct watch *watch_new(const struct processes_options *options);
 void watch_free(struct watch *watch);
 
 struct processes *watch_processes(struct watch *watch);
 
-/* Adds a subscriber, called in the order of subscription; only a few are possible. */
+/* Adds a subscriber (at most four). Subscribers are called in the order of subscription. */
 void watch_subscribe(struct watch *watch, const struct watch_handlers *handlers);
 
-/* Reads the events in the loop. 0 or -errno. */
+/* Starts reading events in the loop. 0 or -errno. */
 int watch_start(struct watch *watch, struct loop *loop);
 
-/* Reads what there is now. */
+/* Reads and handles all pending events. */
 void watch_read(struct watch *watch);
 
 #endif
