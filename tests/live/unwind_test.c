@@ -327,7 +327,7 @@ TEST(the_programs_of_most_incomplete_stacks_are_named)
 TEST(a_commands_first_samples_are_complete)
 {
 	struct proc *tool =
-		tool_run("profile", "-F", "997", "--", work_path("nofp"), "spin", "300");
+		tool_run("profile", "-F", "997", "--", work_path("nofp"), "spin", "1500");
 
 	check_complete(tool, "nofp", "main;just_stay;" NOFP_FRAMES);
 }
