@@ -43,8 +43,8 @@ void unwind_tables_free(struct unwind_tables *t);
 int unwind_tables_add(struct unwind_tables *t, const struct cfi_table *cfi, struct unwind_run *run);
 
 /*
- * Remove a file that no mapping refers to any more. Its cells and pages are reused only after
- * running walks have ended: once either function is called with a time a second later.
+ * Removes a file that no mapping refers to any more. Its cells and pages are reused only after
+ * running walks have ended: once either function is called with a time at least a second later.
  */
 void unwind_tables_remove(struct unwind_tables *t, const struct unwind_run *run, uint64_t now_ns);
 void unwind_tables_reclaim(struct unwind_tables *t, uint64_t now_ns);
