@@ -105,17 +105,13 @@ struct runtime_code {
 		       bool *is_cut);
 };
 
-/*
- * A managed runtime. Advices are instructions to the user, such as "start it with ..."; "PID" in
- * them is replaced by the process's pid.
- */
+/* A managed runtime. "PID" in its advices to the user stands for the pid of the process. */
 struct runtime {
 	const char *name;
-	/* names of the files that identify the runtime; terminated by NULL */
-	const char *const *files;
-	/* advice for complete stacks through its JIT code; NULL: impossible */
+	const char *const *files; /* base names that identify it, then NULL */
+	/* advice for complete JIT stacks; NULL: impossible */
 	const char *to_complete;
-	const char *to_name;		 /* advice for names of its JIT code; NULL: impossible */
+	const char *to_name;		 /* advice for names of JIT code; NULL: impossible */
 	const struct runtime_code *code; /* functions that walk its frames; NULL: not supported */
 	const char *interpreter;	 /* native function that its frames replace; NULL: none */
 };

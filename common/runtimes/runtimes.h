@@ -27,9 +27,7 @@ void runtime_advice(char *text, size_t size, const char *advice, pid_t pid);
  */
 struct runtime_file *runtime_recognise(const struct elf64 *elf);
 
-/*
- * Returns the size of struct pthread in bytes, which glibc exports for debuggers; 0: not exported.
- */
+/* Returns the size of struct pthread, as glibc exports it, in bytes; 0: not exported. */
 uint32_t runtime_thread_bytes(const struct elf64 *elf);
 
 /* Returns the functions that walk a kind's frames; NULL: no such kind. */

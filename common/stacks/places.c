@@ -221,8 +221,7 @@ static void add_address(const struct places *places, struct frame *frame, const 
 }
 
 /*
- * Appends all functions that contain an address: those inlined there, innermost first, and their
- * caller.
+ * Appends all functions that contain an address: inlined ones, innermost first, and their caller.
  */
 static void append_functions(struct frame_list *list, const struct place *place,
 			     struct frame *frame)

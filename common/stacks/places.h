@@ -21,10 +21,9 @@ struct place {
 	struct location location; /* of a kernel frame: dso NULL, and offset is the address */
 	bool is_kernel;
 	bool is_return;
-	bool is_made;  /* JIT code of a known runtime */
-	uint32_t line; /* line of a runtime's frame, if requested; 0: none */
-	/* function of a runtime's frame, held; NULL: a native frame */
-	struct runtime_function *function;
+	bool is_made;			   /* JIT code of a known runtime */
+	uint32_t line;			   /* line of a runtime's frame, if requested; 0: none */
+	struct runtime_function *function; /* held; NULL: a native frame */
 };
 
 struct kernelnames;
@@ -35,23 +34,16 @@ struct known_place {
 	struct place place;
 	uint32_t n_users;
 	uint16_t n_frames;
-	bool is_own; /* belongs to one of the tracer's own BPF programs */
-	/* the kernel query failed: look up again in the next report */
-	bool is_unanswered;
+	bool is_own;			   /* belongs to one of the tracer's own BPF programs */
+	bool is_unanswered;		   /* the kernel query failed: look up again */
 	const struct frame *const *frames; /* leaf first; NULL: not looked up yet */
 };
 
-/*
- * Creates an empty table. usyms: borrowed, must outlive it. with_addresses: frames carry their
- * address.
- */
+/* Creates a table. usyms: borrowed, must outlive it. with_addresses: frames have their address. */
 struct places *places_new(struct usyms *usyms, bool with_addresses);
 void places_free(struct places *places);
 
-/*
- * Set the kernel symbol resolver (borrowed) and the own programs (taken over): see
- * resolver_options.
- */
+/* Set the kernel symbol resolver (borrowed) and own programs (taken over); see resolver_options. */
 void places_set_kernelnames(struct places *places, struct kernelnames *names);
 void places_set_own(struct places *places, uint64_t *programs, size_t n);
 
@@ -64,15 +56,10 @@ void places_release(struct places *places, struct known_place *known);
 /* Looks up all new locations; see resolver_look_up(). */
 void places_look_up(struct places *places, void (*meanwhile)(void *arg), void *arg);
 
-/*
- * Looks up new locations in files that are about to be released (usyms_age()), and caches their
- * names.
- */
+/* Looks up new locations in files that are about to be released (usyms_age()). */
 void places_look_up_leaving(struct places *places);
 
-/*
- * Looks up the frames of a location, unless it has them. They stay at least until the report ends.
- */
+/* Looks up a location's frames, unless it has them; they stay until the report ends. */
 void place_look_up(struct places *places, struct known_place *known);
 
 /* Ends a report: JIT code may have other names in the next one. */

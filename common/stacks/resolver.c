@@ -355,10 +355,7 @@ static struct trace *add_trace(struct resolver *resolver, const struct trace *dr
 	return trace;
 }
 
-/*
- * Returns the interned stack with the draft's locations, or a new one, which takes the locations
- * over.
- */
+/* Returns the interned stack equal to the draft, or a new one, which takes over its locations. */
 static struct trace *intern_trace(struct resolver *resolver, const struct trace *draft)
 {
 	uint64_t id = hash_trace(draft) | STACK_ID_FOLDED;
@@ -441,10 +438,7 @@ static void take_places(struct resolver *resolver, const struct stack_def *def, 
 	}
 }
 
-/*
- * Interns the stack of a definition; user addresses are located at once, while their process is
- * alive.
- */
+/* Interns a definition's stack; locates user addresses at once, while their process is alive. */
 static struct trace *traces_add(struct resolver *resolver, const struct stack_def *def)
 {
 	struct trace *draft = mem_zalloc(1, sizeof(*draft) + places_bytes(def->n_words)), *trace;
@@ -708,10 +702,7 @@ static struct trace *find_trace(const struct resolver *resolver, uint64_t id)
 	return definition ? traces_find(resolver, definition->trace->id) : NULL;
 }
 
-/*
- * Also folds a waker's stacks. A hostile record may claim that one of these is a waker: no
- * recursion.
- */
+/* Also folds a waker's stacks. A record may claim that one of them is a waker: no recursion. */
 uint64_t resolver_fold(struct resolver *resolver, uint64_t id)
 {
 	struct trace *trace = find_trace(resolver, id), *stack;

@@ -38,10 +38,7 @@ struct stack_flaw {
 	int err;		       /* negative errno: the file could not be opened */
 };
 
-/*
- * Returns the number of a stack's native words, which precede the words of runtimes
- * (abi/runtime.h).
- */
+/* Returns the number of native words of a stack, which precede runtimes' (abi/runtime.h). */
 uint32_t stack_count_native(const struct stack_def *def);
 
 struct kernelnames;
@@ -50,10 +47,7 @@ struct resolver;
 struct resolver_options {
 	struct dso_options symbols; /* places: frames also carry their address */
 
-	/*
-	 * kernel symbol resolver, borrowed; NULL: kernel frames print as addresses; the caller has
-	 * warned
-	 */
+	/* kernel symbol resolver, borrowed; NULL: addresses are shown, the caller has warned */
 	struct kernelnames *kernelnames;
 
 	/*

@@ -29,9 +29,7 @@ int runtime_frames_configure(struct run *run, const struct runtime_settings *set
 
 struct runtime_frames;
 
-/*
- * Opens the frames after load. watch: borrowed. NULL, printed, if the ring buffer can't be opened.
- */
+/* Opens the frames after load. watch: borrowed. NULL, printed: no ring buffer. */
 struct runtime_frames *runtime_frames_new(struct run *run, struct watch *watch,
 					  const struct runtime_settings *settings);
 void runtime_frames_free(struct runtime_frames *frames);

@@ -47,18 +47,17 @@ struct stack_counts {
 	struct map_pair tables;
 	uint32_t size;		    /* capacity in stacks */
 	struct stack_sums gathered; /* totals drained since the last report */
-	/* number of totals after the last merge of ids that are gone; 0: none yet */
-	size_t n_folded;
-	uint64_t n_gathered; /* value of *added when gathered was last drained */
-	uint64_t n_reported; /* value of *added at the start of the current report */
-	bool has_folded;     /* the merge of totals was reported */
-	/* a read failed, which was printed: no early drains any more */
+	size_t n_folded;	    /* gathered.n after the last merge; 0: none yet */
+	uint64_t n_gathered;	    /* value of *added when gathered was last drained */
+	uint64_t n_reported;	    /* value of *added at the start of the current report */
+	bool has_folded;	    /* the merge of totals was reported */
+	/* a read failed, printed: no early drains */
 	bool has_failed;
 	bool has_forgotten; /* ids were released since the last drain */
 	struct resolver *resolver;
 	struct stack_flaws *flaws;   /* counts flaws before pids are dropped from keys; borrowed */
 	struct stack_sent_set *sent; /* BPF's memory of ids that were sent */
-	/* number of stacks that BPF has added to the tables; borrowed */
+	/* BPF's count of added stacks; borrowed */
 	const uint64_t *added;
 	bool by_process; /* keys distinguish processes; otherwise their equal stacks are merged */
 	bool by_thread;	 /* keys distinguish threads */

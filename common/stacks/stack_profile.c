@@ -162,9 +162,7 @@ static void append_stack(struct assembly *a, uint64_t id)
 		append_frame(a, frames[i]);
 }
 
-/*
- * Returns the number of frames from the innermost interrupt's entry to the leaf; 0: no interrupt.
- */
+/* Returns the number of frames from the innermost interrupt's entry to the leaf; 0: none. */
 static size_t count_interrupts(const struct frame *const *frames, size_t n)
 {
 	for (size_t i = n; i > 0; i--)
@@ -339,9 +337,7 @@ static void add_sample(struct stack_profile *p, const struct stack_key *key,
 	profile_add(p->profile, &sample);
 }
 
-/*
- * Returns true if functions of a runtime are missing, or did not fit (the innermost ones remain).
- */
+/* Returns true if functions of a runtime are missing, or the outer ones did not fit. */
 static bool lacks_functions(const struct stack_profile *p, const struct stack_key *key,
 			    const struct assembly *a)
 {

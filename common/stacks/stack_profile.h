@@ -24,10 +24,7 @@ struct left_out {
 
 void left_out_add(struct left_out *sum, const struct left_out *more);
 
-/*
- * Prints a line for each nonzero total. divisor: converts values to unit; remark: the subject of
- * by_remark.
- */
+/* Prints the nonzero totals, divided by divisor to unit. remark: the subject of by_remark. */
 void left_out_print(const struct left_out *sums, uint64_t divisor, const char *unit,
 		    const char *remark);
 
@@ -67,7 +64,7 @@ struct stack_profile {
 	struct resolver *resolver;
 	struct profile *profile;
 	bool without_kernel; /* kernel frames are omitted */
-	/* pids are distinguished; otherwise equal stacks of processes are merged */
+	/* pids are distinguished; false: equal stacks are merged */
 	bool by_process;
 	struct cgroups *cgroups;    /* NULL: samples have no cgroup */
 	unsigned int hidden_remark; /* values with this remark are dropped; 0: none */
@@ -76,10 +73,9 @@ struct stack_profile {
 	struct left_out left_out;
 	struct stack_reasons reasons;
 	struct stack_flaws *flaws; /* receives flaws; NULL: already counted */
-	/* value of stacks whose definition never arrived, in BPF's unit */
-	uint64_t undefined;
+	uint64_t undefined;	   /* value of stacks without a definition */
 
-	/* called when a definition is missing: reads those that have arrived */
+	/* called if a definition is missing: reads new ones */
 	void (*read_definitions)(void *arg);
 	void *arg;
 };

@@ -104,10 +104,7 @@ static const struct writer *stack_format_choose(const struct run *run, bool is_f
 
 /* ---- report memory ---- */
 
-/*
- * Memory of reports, and the part of it that is retained in between, which should be small in a
- * long run.
- */
+/* Memory of reports; little of it is retained in between. */
 
 /* Value without --symbols-mem. */
 #define SYMBOLS_MEM_NOT_GIVEN UINT64_MAX
@@ -135,10 +132,7 @@ static bool goes_on(const struct run *run)
 	return run->interval_ns && !run->is_last;
 }
 
-/*
- * Retains freed small blocks for reuse during a report; report_memory_end() returns them to the
- * system.
- */
+/* Retains freed small blocks during a report; report_memory_end() returns them to the system. */
 static void report_memory_begin(const struct run *run)
 {
 	if (goes_on(run))
@@ -165,9 +159,8 @@ struct stacks {
 	const struct writer *writer;
 	struct resolver *resolver;
 	struct user_stacks *user_stacks;
-	struct cgroups *cgroups; /* NULL: samples have no cgroup */
-	/* NULL: no kernel stacks, or the kernel can't be queried */
-	struct kernelnames *kernelnames;
+	struct cgroups *cgroups;	 /* NULL: samples have no cgroup */
+	struct kernelnames *kernelnames; /* NULL: no kernel stacks, or not permitted */
 	struct stack_rings rings;
 	struct stack_reasons reasons; /* totals of all reports: reasons, left_out and flaws */
 	struct left_out left_out;
@@ -538,8 +531,7 @@ static int collect(struct making *making)
 	struct stacks *stacks = making->stacks;
 	int err;
 
-	/* the second pass handles definitions that came meanwhile */
-	for (int i = 0; source && i < 2; i++)
+	for (int i = 0; source && i < 2; i++) /* second pass: definitions that came meanwhile */
 		read_and_look_up(stacks);
 	err = source ? source->read(making->run, collect_value, making) : collect_counted(making);
 	stack_counts_end(making->run, &stacks->counts); /* for every source */

@@ -20,8 +20,7 @@ extern const struct module stacks_module;
 int stacks_report(struct run *run);
 
 /*
- * Returns true if an option was given that only affects stacks: for tools that can show something
- * else.
+ * Returns true if an option only about stacks was given: for tools that also show something else.
  */
 bool stacks_options_are_given(const struct run *run);
 

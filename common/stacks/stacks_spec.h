@@ -31,8 +31,7 @@ struct stacks_source {
 	int (*read)(struct run *run, map_visit_fn *visit, void *arg);
 	void (*write_text)(struct run *run);
 	void (*append_json)(struct run *run); /* adds members after the stacks; NULL: none */
-	/* true: a report has the difference to the previous one; false: totals */
-	bool adds_up;
+	bool adds_up; /* a report has the difference to the previous one; else totals */
 };
 
 /*
@@ -50,18 +49,16 @@ struct stacks_spec {
 	uint64_t divisor;
 	const char *raw_unit;
 
-	/* texts by stack_key.remark, from 1 on; n_remarks includes number 0 */
-	const char *const *remarks;
+	const char *const *remarks; /* texts by stack_key.remark, which is below n_remarks */
 	size_t n_remarks;
-	/* number of the remark whose values are only totalled, not shown; NULL or 0: none */
+	/* number of the remark whose values are only totalled, not shown; 0: none */
 	unsigned int (*hidden_remark)(const struct run *run);
 	const char *type;	  /* type of values in pprof; NULL: derived from their unit */
 	bool are_waits;		  /* idle threads of Go programs become [idle] */
 	unsigned int rest_remark; /* only waits with this remark can be idle; 0: all can */
-	/* idle waits of all programs become [idle]; NULL: no */
+	/* idle waits of all programs become [idle] */
 	bool (*folds_idle)(const struct run *run);
-	/* further values, the first is stack_sum.part; NULL: none */
-	const struct column *columns;
+	const struct column *columns;	    /* further values: stack_sum.part, ...; NULL: none */
 	const struct stacks_source *source; /* NULL: the tables of stack_count() */
 
 	stacks_prepare_fn *prepare; /* NULL: counts are reported unchanged */
@@ -69,15 +66,14 @@ struct stacks_spec {
 	bool (*wants_user)(const struct run *run); /* user stacks are walked; NULL: yes */
 	bool (*needs_kernel)(
 		const struct run *run); /* kernel stacks are needed, even if not shown; NULL: no */
-	/* text is also the default in a pipe or file; NULL: no */
+	/* text is the default even in a pipe or file */
 	bool (*prefers_text)(const struct run *run);
 	bool (*annotates)(const struct run *run); /* "_[k]" after kernel frames; NULL: no */
 	bool (*hits_few)(const struct run *run);  /* most short processes have no stack; NULL: no */
 	bool (*by_thread)(const struct run *run); /* stacks are counted per thread; NULL: no */
 
 	/*
-	 * adds a report's metrics, in the raw unit and without stacks; for tools with
-	 * numbers_module
+	 * for tools with numbers_module: adds a report's metrics, in the raw unit, without stacks
 	 */
 	void (*add_metrics)(struct run *run, const struct profile *profile);
 };

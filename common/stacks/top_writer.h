@@ -6,10 +6,7 @@
 #include "output/profile.h"
 #include "run/run.h"
 
-/*
- * Implements --top, for tools whose reports can be totalled. Must follow stacks_module in the
- * tool's list.
- */
+/* Implements --top; must follow stacks_module in the list of a tool with additive reports. */
 extern const struct module stacks_top_module;
 
 /* Returns true if --top was given, once options are parsed; false if the tool has no live view. */

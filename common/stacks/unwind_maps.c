@@ -87,10 +87,7 @@ struct unwind_maps {
 	struct unwind_tables *tables;
 	bool is_full_reported;
 
-	/*
-	 * Shards, and the orders for the thread that updates the map of shards: sent, and carried
-	 * out.
-	 */
+	/* Shards, and the orders sent to the thread that updates the map of shards. */
 	int shard_fds[UNWIND_MAX_SHARDS];
 	uint32_t n_ordered, n_done;
 	uint32_t n_until_out; /* value of n_ordered after the last removal */

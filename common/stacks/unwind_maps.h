@@ -74,22 +74,15 @@ bool unwind_maps_take_perf_map(const struct unwind_maps *maps, struct process *p
 /* Removes a process that has ended. */
 void unwind_maps_withdraw(struct unwind_maps *maps, pid_t pid);
 
-/*
- * Returns true if BPF walks the process's stacks by this slice, unless BPF has counted a change
- * since.
- */
+/* Returns true if BPF uses this slice for the process, unless it has counted a change since. */
 bool unwind_maps_have(const struct unwind_maps *maps, pid_t pid,
 		      const struct unwind_process *slice);
 
-/*
- * Removes the slice that BPF uses for the process, if it is not this one. Returns true if removed.
- */
+/* Removes the slice that BPF uses for the process, unless it is this one. True: removed. */
 bool unwind_maps_take_other(struct unwind_maps *maps, pid_t pid,
 			    const struct unwind_process *slice);
 
-/*
- * Visits the processes for which BPF has tables, some perhaps twice; visit() may remove the tables.
- */
+/* Visits the processes with tables in BPF, some perhaps twice; visit() may remove the tables. */
 void unwind_maps_visit(const struct unwind_maps *maps, bool (*is_wanted)(pid_t pid, void *arg),
 		       void (*visit)(pid_t pid, void *arg), void *arg);
 

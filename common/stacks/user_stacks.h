@@ -81,10 +81,7 @@ size_t user_stacks_walk_thread(struct user_stacks *us, const struct unwind_threa
 struct unwind_copy *user_stacks_copy_thread(struct user_stacks *us,
 					    const struct unwind_thread *thread);
 
-/*
- * Returns true if BPF copies stacks that it can't walk yet; only with unwind tables. Known before
- * load.
- */
+/* Returns true if BPF copies stacks that it can't walk yet (with tables only), even before load. */
 bool user_stacks_makes_copies(const struct user_stacks *us);
 
 /*

@@ -37,8 +37,7 @@ int waits_set_settings(const struct run *run, const struct wait_settings *wanted
 {
 	struct wait_settings settings = *wanted;
 
-	/* SIGUSR1 may request metrics */
-	settings.has_windows = run->interval_ns || run->is_metrics;
+	settings.has_windows = run->interval_ns || run->is_metrics; /* metrics: on SIGUSR1 */
 	return map_set_settings(run, ".rodata.waits", &settings, sizeof(settings));
 }
 

@@ -39,7 +39,7 @@ struct wanted {
 	char link[256];
 	uint32_t crc;
 	bool has_link;
-	/* the file is shared by debug files of other code: only its build-id identifies it */
+	/* shared by other debug files: only the build-id identifies it */
 	bool is_shared;
 };
 
@@ -74,10 +74,7 @@ static Elf_Scn *next_code_section(Elf *elf, Elf_Scn *scn, GElf_Shdr *sh)
 	return NULL;
 }
 
-/*
- * Compares code sections: a file that was relocated later (prelink) has other addresses than its
- * symbols.
- */
+/* Compares code sections: prelink may have moved the file to other addresses than its symbols. */
 static bool has_same_code(const struct elffile *a, const struct elffile *b)
 {
 	Elf_Scn *x = NULL, *y = NULL;
@@ -175,9 +172,7 @@ static bool has_crc(int fd, uint64_t bytes, uint32_t wanted)
 	return crc == wanted;
 }
 
-/*
- * Checks the file. Equal build-ids prove as much as a CRC, which requires reading the whole file.
- */
+/* Checks the file by build-id or else by CRC, which requires reading the whole file. */
 static bool is_wanted(const struct wanted *w, int fd, const struct elffile *debug, bool by_name)
 {
 	int same_id = compare_build_id(w, debug);

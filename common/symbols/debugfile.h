@@ -22,8 +22,7 @@ struct roots;
 
 /* Search path of debug files. */
 struct debug_place {
-	/* root directory of the process that mapped the file; negative: unknown */
-	int root_fd;
+	int root_fd;	  /* root of the process that mapped the file; negative: unknown */
 	int own_root_fd;  /* the tracer's root directory; -1: not searched */
 	const char *path; /* path of the stripped file in root_fd; NULL: none */
 	pid_t gone_pid;	  /* process that mapped the file, if it has exited; else 0 */

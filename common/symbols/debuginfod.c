@@ -39,10 +39,7 @@ static void write_hex(char *to, const uint8_t *id, size_t bytes)
 		sprintf(to + 2 * i, "%02x", id[i]);
 }
 
-/*
- * Opens the file in one cache directory, folder followed by below; -ENOENT if folder is NULL or
- * relative.
- */
+/* Opens the file in the cache directory folder/below; -ENOENT if folder is NULL or relative. */
 static int open_in(const char *folder, const char *below, const char *hex)
 {
 	char path[PATH_MAX];
@@ -78,7 +75,7 @@ struct client {
 	find_fn *find;
 	uint64_t pause_end_ns;
 
-	/* the current query */
+	/* current query */
 	long at;
 	uint64_t came_ns; /* time of the latest progress */
 	bool is_late;
@@ -161,10 +158,7 @@ static bool is_answer(int fd)
 	return fd >= 0 || fd == -ENOENT || fd == -EFBIG;
 }
 
-/*
- * Queries the servers. If none can be reached, further queries would take as long, so they are
- * paused.
- */
+/* Queries the servers; pauses if none can be reached, since a query then takes long. */
 static int ask(struct client *c, const uint8_t *id, size_t bytes)
 {
 	int fd;

@@ -272,10 +272,7 @@ bool dso_is_leaving(const struct dso *dso)
 	return dso && dso->is_leaving;
 }
 
-/*
- * Counts dsos, except those whose file was released: they are small and are freed with their last
- * user.
- */
+/* Counts dsos, except those with a released file: they are small and freed with their last user. */
 static size_t count_dsos(const struct dso_cache *cache)
 {
 	return cache->dsos.count - cache->n_fileless;
@@ -448,10 +445,7 @@ static uint64_t hash_memory(const struct stat *st, const char *name)
 	return hash;
 }
 
-/*
- * Returns the dso of memory. Takes over jit (NULL: no perf map), whose file has status st, and
- * name.
- */
+/* Returns the dso of memory. Takes over jit, a perf map with status st (NULL: none), and name. */
 static struct dso *get_memory(struct dso_cache *cache, struct jitmap *jit, const struct stat *st,
 			      char *name)
 {

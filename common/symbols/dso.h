@@ -39,7 +39,7 @@ struct dso_options {
 	uint64_t max_bytes;
 	bool drops_all; /* release all tables after a report: reports are far apart */
 
-	/* called when an address is located in memory with a perf map; NULL: not called */
+	/* called for a process when an address in its JIT code is located; or NULL */
 	void (*found_map)(pid_t pid, int map_fd, void *arg);
 	void *arg;
 };
@@ -103,8 +103,7 @@ struct roots;
 enum dso_kind {
 	DSO_FILE,   /* a file or the vdso */
 	DSO_MEMORY, /* anonymous, or special and without symbols */
-	/* anonymous, in a process with a perf map, whose dev and ino identify the dso */
-	DSO_JIT,
+	DSO_JIT,    /* anonymous, with a perf map, identified by dev and ino */
 };
 
 struct dso {
@@ -117,7 +116,7 @@ struct dso {
 	dev_t dev;	     /* device and inode of the perf map; 0: none */
 	ino_t ino;
 	bool is_useless; /* the file has no symbols, or has changed since it was opened */
-	/* search path of debug files; root_fd is borrowed from the cache's roots */
+	/* search path; root_fd is borrowed from the cache's roots */
 	struct debug_place debug;
 	struct elfsyms *syms; /* syms, lines and jit can be evicted at any time */
 	struct srclines *lines;
@@ -163,9 +162,7 @@ void dso_cache_age(struct dso_cache *cache, uint32_t epoch, void (*find_names)(v
 		   void *arg);
 bool dso_is_leaving(const struct dso *dso);
 
-/*
- * Returns true if dsos or names exceed a limit, so that dso_cache_age() releases all unused ones.
- */
+/* Returns true if dso_cache_age() releases all unused dsos and names, since they exceed a limit. */
 bool dso_cache_is_full(const struct dso_cache *cache);
 
 /* Evicts tables until the limit is met, even the latest one. Called when no table is in use. */
@@ -179,10 +176,7 @@ struct dso_stats dso_cache_stats(const struct dso_cache *cache);
  */
 struct dso *dso_attach(struct dso_cache *cache, pid_t pid, struct maps *maps, struct mapped *m);
 
-/*
- * Converts an address to the dso's offset: a file offset, or the address itself if there is no
- * file.
- */
+/* Converts an address to a file offset, or to itself if the dso has no file. */
 uint64_t dso_offset(const struct dso *dso, const struct mapped *m, uint64_t addr);
 
 /*

@@ -19,16 +19,13 @@
 #define NESTING_MAX 16
 #define NO_PARENT   UINT32_MAX
 
-/*
- * An overlong name is cut to this length, including the terminator; the length marks it as
- * overlong.
- */
+/* An overlong name is cut to this length (with terminator), which marks it as overlong. */
 #define ABSURD_BYTES (SYMBOL_NAME_MAX + 2)
 
 struct elfsyms {
-	/* value: a union candidate, whose size is that of the function */
+	/* value: a union candidate with the function's size */
 	struct addr_item *syms;
-	/* index of the enclosing symbol, which also covers the first address; or NO_PARENT */
+	/* index of the symbol around this one's start; or NO_PARENT */
 	uint32_t *parents;
 	size_t count;
 	struct source_strings strings[N_SOURCES];
@@ -65,9 +62,7 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/*
- * Adds a symbol, unless it is a label: without size and inside a function, which it does not end.
- */
+/* Adds a symbol, unless it is a label: without size, inside a function, which it does not end. */
 static void add_symbol(struct elfsyms *es, struct addr_item sym, uint64_t end)
 {
 	union candidate c = candidate_of(&sym);
@@ -168,10 +163,7 @@ static uint64_t *sort_names(const struct elfsyms *es)
 	return order;
 }
 
-/*
- * Moves a name down. If it is overlong, names that begin within its stored bytes count as overlong,
- * too.
- */
+/* Moves a name down; marks overlong ones, and those that begin inside of them. */
 static void move_text(char *text, size_t from, struct moved_names *moved)
 {
 	size_t bytes = strlen(text + from) + 1;

@@ -60,10 +60,7 @@ static int check_owner(const struct stat *file, pid_t pid)
 	return file->st_uid == process.st_uid ? 0 : -EACCES;
 }
 
-/*
- * Returns 0; -ESTALE: the file was left by an earlier process of that pid, as in a restarted
- * container.
- */
+/* Returns 0; -ESTALE: left by an earlier process of that pid, as in a restarted container. */
 static int check_age(const struct stat *file, pid_t pid)
 {
 	uint64_t start_ns = process_start_unix_ns(pid);
@@ -148,12 +145,11 @@ struct piece {
 
 struct jitmap {
 	int fd;
-	uint64_t taken; /* bytes of the whole lines read so far */
-	/* size of the file at the last read: an incomplete line is read again only if it grows */
-	uint64_t seen;
+	uint64_t taken;	       /* bytes of the whole lines read so far */
+	uint64_t seen;	       /* file size at the last read */
 	char mark[MARK_BYTES]; /* last bytes read, to recognize a rewritten file */
 	size_t mark_bytes;     /* number of bytes in mark */
-	/* file offset of the end of mark, retained when names are dropped */
+	/* file offset of mark's end, retained by jitmap_drop() */
 	uint64_t mark_end;
 	uint32_t mark_count; /* number of lines up to mark_end, retained likewise */
 	char **names;	     /* names by line number; NULL: code without a name */
@@ -259,10 +255,7 @@ static size_t add_lines(struct jitmap *map, char *block, size_t bytes)
 	return (size_t)(line - block);
 }
 
-/*
- * Reads new lines. An unfinished line is read next time; a line that fills a whole block is
- * skipped.
- */
+/* Reads new lines. An incomplete line is left for later; one that fills a block is skipped. */
 static void read_lines(struct jitmap *map, uint64_t size)
 {
 	char *block = mem_zalloc(1, READ_BYTES);
@@ -412,10 +405,7 @@ static void warn_of_size(const struct jitmap *map)
 		 MAX_MAP_BYTES >> 20);
 }
 
-/*
- * Drops all names if the file is too large: with only a part, replaced code would have its old
- * names.
- */
+/* Drops all names if the file is too large: a part of it would give replaced code old names. */
 static bool give_up(struct jitmap *map, uint64_t size)
 {
 	if (size <= MAX_MAP_BYTES)

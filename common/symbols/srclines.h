@@ -41,10 +41,7 @@ struct srclines *srclines_open(int fd, const struct debug_place *place, bool as_
 			       enum srclines_lack *lack);
 void srclines_free(struct srclines *lines);
 
-/*
- * Returns the memory in bytes, estimated from the sizes of the sections, since libdw doesn't report
- * it.
- */
+/* Returns the memory in bytes, estimated from section sizes: libdw doesn't report it. */
 size_t srclines_bytes(const struct srclines *lines);
 
 /*

@@ -59,19 +59,14 @@ void usyms_preload(struct usyms *us, pid_t pid, uint32_t generation);
  */
 const char *usyms_name(const struct location *loc, bool is_return);
 
-/*
- * Returns the source line of a location and the functions inlined there, as srclines_find() does.
- */
+/* Returns the location's source line and inlined functions, as srclines_find() does. */
 size_t usyms_lines(const struct location *loc, bool is_return, const struct srcframe **frames);
 
 /* Returns the location's image, address and symbol, as dso_place() does; NULL: no image. */
 const struct image *usyms_place(const struct location *loc, bool is_return, uint64_t *address,
 				const char **symbol);
 
-/*
- * Returns the location's ELF virtual address (of a return address: one byte lower, inside the
- * call); 0: unknown.
- */
+/* Returns the ELF virtual address (of a return address: inside the call, - 1); 0: unknown. */
 uint64_t usyms_address(const struct location *loc, bool is_return);
 
 /* Returns true if the location is in JIT code with names (jitmap.h). */

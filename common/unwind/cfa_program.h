@@ -44,8 +44,7 @@ void cfa_program_begin(struct cfa_program *p, const struct eh_frame *eh, const s
 		       const struct cfa_start *start);
 
 /*
- * Finds the next range; ranges ascend without holes from the FDE's start to its end. False: no
- * more.
+ * Finds the next range, ascending, without holes from the FDE's start to its end. False: no more.
  */
 bool cfa_program_next(struct cfa_program *p, struct cfa_range *range);
 

@@ -130,9 +130,7 @@ static bool is_jump_by_register(uint32_t word)
 	return arm64_goes_to_register(word) && !(word & 0x00600000U);
 }
 
-/*
- * Returns true if a function without a frame loses its caller: by a call, or a write to x29 or x30.
- */
+/* Returns true if code without a frame loses its caller: a call, or a write to x29 or x30. */
 static bool loses_caller(uint32_t word)
 {
 	return arm64_is_call(word) || may_write(word, 30) || may_write(word, 29);

@@ -44,9 +44,8 @@ struct eh_frame {
 	const struct cfa_machine *machine; /* architecture of the code */
 	uint8_t *bytes;			   /* contents of .eh_frame; all pointers point into them */
 	size_t size;
-	uint64_t vaddr; /* address of bytes[0] */
-	/* a zero terminator ends the records; size is only an upper bound */
-	bool ends_at_terminator;
+	uint64_t vaddr;		 /* address of bytes[0] */
+	bool ends_at_terminator; /* size is only an upper bound */
 	struct eh_cie *cies;
 	size_t n_cies;
 	struct eh_fde *fdes; /* in the order of the file, without empty ones */

@@ -38,7 +38,7 @@ struct go_machine {
 	 */
 	struct unwind_rule (*frame_rule)(int32_t frame_bytes, bool is_injected, int32_t bp_off);
 
-	/* Returns bp_off for compiled code. */
+	/* returns bp_off of compiled code */
 	int32_t (*usual_bp_off)(int32_t frame_bytes);
 
 	/*

@@ -82,7 +82,7 @@ static bool read_place(const struct step *step, struct place *place)
 	const uint8_t *p = step->start + insn->modrm_at + 1;
 	uint8_t mode = insn->modrm >> 6;
 
-	/* no operand in memory, or relative to rip */
+	/* register, or rip-relative */
 	if (!insn->has_modrm || mode == 3 || (!mode && (insn->modrm & 7) == 5))
 		return false;
 	place->base = x86_rm(insn);

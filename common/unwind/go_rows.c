@@ -270,8 +270,7 @@ static void add_function(struct builder *b, const struct go_func *f)
 
 	if (role == ROLE_ROOT)
 		append(b, f->start, rule_end);
-	/* includes the byte before: return addresses are decremented */
-	else if (role == ROLE_SIGNAL)
+	else if (role == ROLE_SIGNAL) /* return addresses are decremented */
 		append(b, f->start - 1, rule_signal);
 	else if (is_assembly(b, f))
 		add_assembly(b, f, role);

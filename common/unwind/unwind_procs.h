@@ -78,7 +78,7 @@ struct unwind_mappings unwind_procs_recall(struct unwind_procs *procs, pid_t pid
 
 /* Statistics for -v. */
 struct unwind_procs_stats {
-	/* number of compiled files; number without rows, because memory ran out */
+	/* compiled files; those without rows, because memory ran out */
 	size_t n_files, n_refused;
 	size_t n_mappings; /* array elements in use, retired or resting */
 };

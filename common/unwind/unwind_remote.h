@@ -18,8 +18,7 @@ struct unwind_view {
 	const struct unwind_tables *tables;
 	const struct unwind_mapping *mappings;
 	size_t n_mappings;
-	/* copy of the stack; NULL: read the process's current memory */
-	const struct unwind_copy *copy;
+	const struct unwind_copy *copy;	      /* copy of the stack; NULL: reads the process */
 	const struct unwind_returns *returns; /* pending return probes of the thread; NULL: none */
 	uint64_t *sps; /* receives each frame's stack address, one per word; NULL: not wanted */
 };

@@ -16,11 +16,11 @@
 
 struct python_file {
 	const char *refused; /* reason why its frames can't be walked; NULL: they can */
-	/* PY_VERSION_HEX; before 3.11, which doesn't state it, only major and minor */
+	/* PY_VERSION_HEX; before 3.11 only major and minor */
 	uint32_t version;
 	uint64_t runtime;	/* ELF virtual address of _PyRuntime */
 	bool has_threads_below; /* struct pthread lies below the thread pointer */
-	/* ELF virtual addresses; fields that depend on the process are 0 */
+	/* ELF addresses; per-process fields are 0 */
 	struct python_layout layout;
 };
 
