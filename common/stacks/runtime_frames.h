@@ -47,8 +47,8 @@ bool runtime_frames_preload(const struct runtime_frames *frames, struct processe
 /*
  * Walks the functions of a thread that isn't running: appends their words to its n native words, up
  * to STACK_WORDS in total, unless the thread has run meanwhile. sps: as in runtime.h. Returns the
- * new number of words. *reason: how the native walk ended; set to UNWIND_DEPTH if functions did not
- * fit.
+ * new number of words. *reason: how the native walk ended; set to UNWIND_DEPTH if it was complete
+ * and outer functions did not fit.
  */
 size_t runtime_frames_walk(const struct runtime_frames *frames, const struct unwind_thread *thread,
 			   const struct runtime_definer *definer, const uint64_t *sps, size_t n,

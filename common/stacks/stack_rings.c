@@ -66,7 +66,7 @@ void stack_rings_define_thread(const struct stack_rings *rings, const struct unw
 		n = user_stacks_walk_copy(rings->user_stacks, copy, words, STACK_DEPTH, &reason);
 	free(copy);
 	def.generation = (uint32_t)thread->generation;
-	def.map_size = UINT64_MAX; /* time of the stack: after the whole perf map */
+	def.map_size = UINT64_MAX; /* the perf map's latest lines apply */
 	define(rings, &def, words, n, reason);
 }
 

@@ -36,8 +36,7 @@ enum symbol_source {
 union candidate {
 	struct {
 		uint64_t name : CANDIDATE_NAME_BITS; /* offset in the strings of its source */
-		/* bytes, at most CANDIDATE_MAX_BYTES; 0: unknown */
-		uint64_t size : CANDIDATE_SIZE_BITS;
+		uint64_t size : CANDIDATE_SIZE_BITS; /* at most CANDIDATE_MAX_BYTES; 0: unknown */
 		uint64_t source : 2;
 		/* the highest rank at an address wins */
 		uint64_t rank : 3;

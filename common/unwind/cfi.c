@@ -39,8 +39,8 @@ static bool takes_cfa_from_extra(const struct unwind_rule *rule, const struct cf
 }
 
 /*
- * Returns true if the first range is the first instruction of code that a PLT jumps to, which the
- * unwind information describes as not yet having the pushed registers.
+ * Returns true if the first range is the first instruction of code that a PLT jumps to: its unwind
+ * information omits the pushed registers, and the return address is also still in x30.
  */
 static bool begins_behind_plt(const struct cfa_range *first, const struct cfa_range *next)
 {

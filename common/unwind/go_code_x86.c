@@ -67,7 +67,7 @@ static int32_t word_at(const uint8_t *bytes)
 	return word;
 }
 
-/* Reads the SIB byte: the base (5 without displacement: none). False: it has an index register. */
+/* Reads the SIB byte: the base (5 in mode 0: none). False: it has an index register. */
 static bool read_sib(const struct x86_insn *insn, uint8_t sib, uint8_t *base)
 {
 	*base = (uint8_t)((sib & 7) | (insn->rex & 1 ? 8 : 0));
@@ -82,8 +82,7 @@ static bool read_place(const struct step *step, struct place *place)
 	const uint8_t *p = step->start + insn->modrm_at + 1;
 	uint8_t mode = insn->modrm >> 6;
 
-	/* register, or rip-relative */
-	if (!insn->has_modrm || mode == 3 || (!mode && (insn->modrm & 7) == 5))
+	if (!insn->has_modrm || mode == 3 || (!mode && (insn->modrm & 7) == 5)) /* rip + n */
 		return false;
 	place->base = x86_rm(insn);
 	if ((insn->modrm & 7) == 4 && !read_sib(insn, *p++, &place->base))
