@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Functions of runtimes, by process and word; see meanings.h. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>

@@ -36,7 +36,7 @@ void runtime_function_release(struct runtime_function *function);
 /* Returns the number of functions, without [unknown]. */
 size_t meanings_count(const struct meanings *meanings);
 
-/* Returns true if words of that process are known. */
+/* Returns true if the process has known words. */
 bool meanings_knows(const struct meanings *meanings, pid_t pid);
 
 /* Drops the words of a process that has exited. */

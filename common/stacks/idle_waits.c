@@ -76,7 +76,7 @@ struct idle_loop {
 
 /* Python functions have their file appended. */
 static const struct idle_loop loops[] = {
-	/* event loops: the next event of any of their sources */
+	/* event loops: wait for the next event of any source */
 	{ "BaseEventLoop._run_once (base_events.py)", "asyncio: the event loop", PYTHON_VIA },
 	{ "aeMain",
 	  "redis, valkey: the event loop",
@@ -106,7 +106,7 @@ static const struct idle_loop loops[] = {
 	{ "handle_connections_sockets", "mariadb: no connection to accept", {} },
 	{ "ngx_master_process_cycle", "nginx: no child has ended", {} },
 
-	/* pools: the next piece of work */
+	/* pools: wait for the next piece of work */
 	{ "Queue.get (queue.py)", "python: a queue is empty", PYTHON_VIA },
 	{ "_worker (thread.py)", "python: a pool without work", PYTHON_VIA },
 	{ "bioProcessBackgroundJobs", "redis, valkey: no background job", {} },

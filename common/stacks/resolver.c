@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Stacks by their definitions, and interned; see resolver.h. */
+/* Stack definitions and interned stacks; see resolver.h. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -201,8 +201,8 @@ struct trace {
 	uint64_t waker[WAKER_WORDS]; /* words of a STACK_WAKER, which has no locations */
 	struct stack_flaw flaw;	     /* flaw of a user stack */
 	char *file;		     /* copy of flaw.file; NULL: none */
-	unsigned int n_users;	     /* number of definitions that refer to it */
-	uint32_t used;		     /* latest epoch in which it was used */
+	unsigned int n_users;	     /* number of definitions that refer to the stack */
+	uint32_t used;		     /* latest epoch in which the stack was used */
 	bool is_trimmed;
 	uint32_t n_trimmed; /* number of the tracer's own locations at the leaf */
 	uint32_t n;

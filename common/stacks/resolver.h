@@ -87,7 +87,7 @@ void resolver_look_up(struct resolver *resolver, void (*meanwhile)(void *arg), v
 /* Returns the current memory and the evictions of symbol tables. */
 struct dso_stats resolver_stats(const struct resolver *resolver);
 
-/* Called when a process has exited and everything sent for it has been read. */
+/* Releases a process that has exited, once everything sent for it has been read. */
 void resolver_process_ended(struct resolver *resolver, pid_t pid);
 
 /* Returns the id of a stack's interned stack; id itself if its definition is unknown. */

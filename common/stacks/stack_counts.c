@@ -23,7 +23,6 @@ struct stack_sums_item {
 	struct stack_sum sum;
 };
 
-/* Hashes the ids; keys with equal ids are distinguished by comparison. */
 static uint64_t hash_key(const struct stack_key *key)
 {
 	uint64_t words[sizeof(*key) / sizeof(uint64_t)];
@@ -192,7 +191,7 @@ static void gather_sum(const void *key_data, const void *sum_data, void *arg)
 	stack_sums_add(gathering->sums, &key, sum);
 }
 
-/* id: a pid or a tid; the kernel accepts both. */
+/* Returns true if no task has this id, a pid or a tid: kill(2) accepts both. */
 static bool is_gone(uint32_t id)
 {
 	return id && kill((pid_t)id, 0) && errno == ESRCH;

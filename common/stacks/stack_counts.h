@@ -45,7 +45,7 @@ void stack_sums_clear(struct stack_sums *sums);
 
 struct stack_counts {
 	struct map_pair tables;
-	uint32_t size;		    /* capacity in stacks */
+	uint32_t size;		    /* capacity of each table, in stacks */
 	struct stack_sums gathered; /* totals drained since the last report */
 	size_t n_folded;	    /* gathered.n after the last merge; 0: none yet */
 	uint64_t n_gathered;	    /* value of *added when gathered was last drained */

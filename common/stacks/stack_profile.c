@@ -107,7 +107,7 @@ void comm_sums_sort(struct comm_sums *sums)
 /* ---- stack profile ---- */
 
 #define MAX_WORST  2
-#define MAX_FRAMES (4 * STACK_WORDS + 4) /* two stacks, a waker's two, and markers */
+#define MAX_FRAMES (4 * STACK_WORDS + 4) /* two stacks, two of a waker, and markers */
 
 /* A stack under construction, root first. */
 struct assembly {
@@ -188,7 +188,7 @@ static void name_task(struct assembly *a, const uint64_t *waker)
 		 escape_no_name((const char *)&waker[2]));
 }
 
-/* False: an interrupt woke the thread. */
+/* Appends a waker's kernel stack, reversed. False: an interrupt woke the thread. */
 static bool append_wakers_kernel(struct assembly *a, uint64_t id)
 {
 	size_t n, n_interrupts;
@@ -270,7 +270,7 @@ static void fold_idle(struct assembly *a)
 	append_made(a, "[idle]", FRAME_USER);
 }
 
-/* False: the thread is idle, and its stack is not needed. */
+/* Appends a user stack. False: the thread is idle, so its stack is not shown. */
 static bool append_user(struct assembly *a, uint64_t id)
 {
 	append_stack(a, id);

@@ -69,7 +69,7 @@ struct stack_profile {
 	struct cgroups *cgroups;    /* NULL: samples have no cgroup */
 	unsigned int hidden_remark; /* values with this remark are dropped; 0: none */
 	struct name_filter *names;  /* selects the shown stacks */
-	bool folds_idle;	    /* waits at rest become [idle] */
+	bool folds_idle;	    /* idle waits become [idle] */
 	struct left_out left_out;
 	struct stack_reasons reasons;
 	struct stack_flaws *flaws; /* receives flaws; NULL: already counted */

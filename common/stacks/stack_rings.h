@@ -44,7 +44,7 @@ void stack_rings_read(struct stack_rings *rings);
  */
 void stack_rings_catch_up(void *rings);
 
-/* See stacks_define_thread(). */
+/* Defines a thread's user stack: see stacks_define_thread(). */
 void stack_rings_define_thread(const struct stack_rings *rings, const struct unwind_thread *thread);
 
 void stack_rings_close(struct stack_rings *rings);

@@ -219,7 +219,7 @@ static bool decide(bool (*predicate)(const struct run *run), const struct run *r
 	return predicate ? predicate(run) : otherwise;
 }
 
-/* NULL: values come from the tables of stack_count(). */
+/* Returns the source of values; NULL: the tables of stack_count(). */
 static const struct stacks_source *source_of(const struct run *run)
 {
 	return spec_of(run)->source;
@@ -455,7 +455,7 @@ static void learn_command(struct run *run)
 
 /* ---- the report ---- */
 
-/* A report being made. */
+/* State while a report is made. */
 struct making {
 	struct run *run;
 	struct stacks *stacks;
@@ -534,7 +534,7 @@ static int collect(struct making *making)
 	for (int i = 0; source && i < 2; i++) /* second pass: definitions that came meanwhile */
 		read_and_look_up(stacks);
 	err = source ? source->read(making->run, collect_value, making) : collect_counted(making);
-	stack_counts_end(making->run, &stacks->counts); /* for every source */
+	stack_counts_end(making->run, &stacks->counts); /* required for every source */
 	return err;
 }
 

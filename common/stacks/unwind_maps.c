@@ -61,7 +61,7 @@ const struct module unwind_module = {
  * programs may start within one second.
  */
 #define MIN_PROCESSES	 2048
-#define MAX_PROCESSES	 (1 << 22) /* the kernel's own limit */
+#define MAX_PROCESSES	 (1 << 22) /* the kernel's maximum number of pids */
 #define MAX_MAPPINGS	 (1 << 19)
 #define CPU_PROCESSES	 128
 #define GROWTH		 8

@@ -63,7 +63,7 @@ struct known_name {
 	struct srcframe frames[];
 };
 
-/* State that all files share. */
+/* State shared by all files. */
 struct known_names {
 	struct strpool *strings;
 	size_t count; /* number of cached offsets */
@@ -136,7 +136,7 @@ struct dso_cache {
 	struct dso_options options;
 	struct hashtable dsos; /* by file, or by perf map and name */
 	struct dso *leaving;   /* dsos whose files dso_cache_age() is releasing */
-	size_t n_fileless;     /* dsos whose file was released */
+	size_t n_fileless;     /* number of dsos whose file was released */
 	struct cache_age age;
 	struct roots *roots;
 	struct lru tables;

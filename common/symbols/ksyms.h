@@ -11,7 +11,7 @@ struct ksyms;
 
 struct ksym {
 	const char *name;   /* valid until ksyms_free() */
-	const char *module; /* NULL for the kernel proper and BPF programs */
+	const char *module; /* NULL: the kernel proper, or a BPF program */
 	uint64_t start;
 };
 

@@ -321,7 +321,7 @@ static void run_cfa_op(struct cfa_program *p, uint8_t op)
 	case OP_DEF_CFA_REGISTER:
 		define_cfa(p, cursor_uleb(&p->code), (uint64_t)p->state.off);
 		break;
-	case OP_DEF_CFA_OFFSET: /* an expression stays in force, as with libgcc */
+	case OP_DEF_CFA_OFFSET: /* an expression still applies, as in libgcc */
 		p->state.off = (int64_t)cursor_uleb(&p->code);
 		break;
 	case OP_DEF_CFA_OFFSET_SF:

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Unwind rules by address; see cfi_table.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -34,10 +34,9 @@ struct cfi_cell {
 struct cfi_table {
 	struct cfi_cell *cells;
 	size_t count;
-	size_t n_ends; /* number of appended rows for outermost frames */
-	size_t n_fdes; /* number of compiled FDEs, with or without success */
-	/* omitted records, and FDEs that end in UNWIND_BAD because their program is broken */
-	size_t n_bad_fdes;
+	size_t n_ends;	   /* number of appended rows for outermost frames */
+	size_t n_fdes;	   /* number of compiled FDEs, with or without success */
+	size_t n_bad_fdes; /* omitted records, and FDEs cut off by an error in their program */
 	struct unwind_rule *rules;
 	size_t n_rules; /* number of rules; some may be equal */
 

@@ -35,7 +35,7 @@
 enum {
 	STACK_UNSEEN = -2, /* not reached by known code */
 	STACK_UNKNOWN = -1,
-	STACK_OUTSIDE = 0,	/* as at the call; larger values: bytes of the frame */
+	STACK_OUTSIDE = 0,	/* as at entry; larger values: frame size in bytes */
 	STACK_BY_X29 = 1 << 20, /* flag: x29 points to the frame */
 	STACK_LEAF = 1 << 21,	/* flag: the return address is still in x30 */
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Finds the beginnings of threads in musl; see musl_code.h. It looks for musl's own lines of
- * assembly, and for compiled code of
+ * Finds the outermost frames of threads in musl; see musl_code.h. Searches for musl's own assembly,
+ * and for compiled code of
  *
  *	__libc_start_init();
  *	exit(main(argc, argv, envp));
@@ -11,9 +11,9 @@
  *	__syscall(SYS_rt_sigprocmask, ...);
  *	__pthread_exit(args->start_func(args->start_arg));
  *
- * in 1.1 and 1.2. Only gaps are looked at, and only in files that begin as musl's do: others have
- * no reason to look like that, and would be read in vain. On arm64 the threads' function keeps a
- * frame pointer, which leads to __clone.
+ * in 1.1 and 1.2. Only gaps are searched, and only in files whose entry point is musl's: others
+ * hardly contain this code. On arm64 the function that runs threads saves a frame pointer, which
+ * leads to __clone.
  */
 #include <stdlib.h>
 #include <string.h>

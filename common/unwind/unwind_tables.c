@@ -54,8 +54,7 @@ struct unwind_tables {
 	uint16_t pattern_slots[PATTERN_SLOTS];
 	uint32_t sightings[SIGHTINGS]; /* upper hash bits of rows seen before, by lower bits */
 	struct place {
-		/* the index is valid for the draft with that serial */
-		uint32_t serial : 24, place : 8;
+		uint32_t serial : 24, place : 8; /* valid for the draft with that serial */
 	} places[UNWIND_MAX_RULES + UNWIND_MAX_PATTERNS];
 	struct draft draft;
 	uint16_t *ids; /* indices in to.rules, by the added file's rules */

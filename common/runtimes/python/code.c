@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Texts and lines of code objects; see code.h. */
 #include <stdbool.h>
 #include <string.h>
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Location of a thread's state; see place.h. Up to 3.14 the state is a thread-specific value
+ * (pthread_getspecific(3)), which glibc stores in struct pthread. Since 3.15 it is a thread-local
+ * variable, on the other side of the thread pointer; another variable has the same value as long as
+ * the thread has the GIL.
+ */
 #include "base/peek.h"
 #include "runtimes/python/place.h"
 
-/*
- * Up to 3.14 it is a thread-specific value (pthread_getspecific(3)), which glibc keeps in its
- * struct pthread. Since 3.15 it is a thread-local variable, on the other side of the thread
- * pointer; there is another one that is the same as long as the thread has the GIL.
- */
 /* bytes of struct pthread to search if its size is unused */
 #define VALUES_BYTES	 2304
 #define VARIABLES_BYTES	 4096

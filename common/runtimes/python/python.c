@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Python as a runtime; see python.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

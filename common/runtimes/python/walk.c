@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Walks Python frames from outside; see walk.h. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 struct walk {
 	const struct runtime_thread *thread;
 	uint64_t frame, cframe;
-	uint64_t first_state, interpreter, state; /* the next ones to look at; 0: none */
+	uint64_t first_state, interpreter, state; /* interpreter, state: visited next; 0: none */
 	unsigned int n_looked;
 	bool has_not_begun; /* the previous frame has not begun to run */
 	uint64_t *words;
@@ -158,7 +159,7 @@ static void end_segment(struct walk *w, uint64_t mark)
 
 /* ---- the walk ---- */
 
-/* 3.11: as python_caller_is_wrong() in bpf/runtimes/python.bpf.h. */
+/* Does the same as python_caller_is_wrong() in bpf/runtimes/python.bpf.h, for 3.11. */
 static bool caller_is_wrong(struct walk *w, const uint8_t *frame)
 {
 	const struct python_layout *l = &w->thread->process.python;
@@ -171,7 +172,7 @@ static bool caller_is_wrong(struct walk *w, const uint8_t *frame)
 	       state != PYTHON_GENERATOR_RUNS;
 }
 
-/* 3.11: as python_leave_cframe() in bpf/runtimes/python.bpf.h. */
+/* Does the same as python_leave_cframe() in bpf/runtimes/python.bpf.h, for 3.11. */
 static bool leave_cframe(struct walk *w)
 {
 	uint8_t offset = w->thread->process.python.cframe_frame;
