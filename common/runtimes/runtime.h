@@ -44,7 +44,7 @@ struct runtime_function {
 	const struct runtime_code *code;
 	char *name;	     /* qualified name, or its beginning if long: "Thread.run" */
 	char *file;	     /* path, or its end if long; NULL: unknown */
-	uint32_t first_line; /* first_line, lines_kind and lines: data for line() */
+	uint32_t first_line; /* data for line(): this member and the following ones */
 	uint32_t lines_kind;
 	size_t n_lines;
 	uint8_t lines[]; /* empty if lines are not requested */

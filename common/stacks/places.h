@@ -62,7 +62,7 @@ void places_look_up_leaving(struct places *places);
 /* Looks up a location's frames, unless it has them; they stay until the report ends. */
 void place_look_up(struct places *places, struct known_place *known);
 
-/* Ends a report. Drops names of JIT code, which may have others in the next one. */
+/* Ends a report. Drops names of JIT code, which may change before the next one. */
 void places_end_report(struct places *places);
 
 #endif

@@ -549,7 +549,7 @@ static const struct frame *const *trace_frames(struct resolver *resolver, struct
 {
 	look_up(resolver, trace);
 	*n = 0;
-	list_frame(resolver, *n, NULL);
+	list_frame(resolver, *n, NULL); /* so that even an empty list is not NULL */
 	for (uint32_t i = trace->n; i-- > trace->n_trimmed;) {
 		const struct known_place *place = trace->places[i];
 

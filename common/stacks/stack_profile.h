@@ -64,7 +64,7 @@ struct stack_profile {
 	struct resolver *resolver;
 	struct profile *profile;
 	bool without_kernel; /* kernel frames are omitted */
-	/* pids are distinguished; false: equal stacks are merged */
+	/* pids are distinguished; false: equal stacks of processes are merged */
 	bool by_process;
 	struct cgroups *cgroups;    /* NULL: samples have no cgroup */
 	unsigned int hidden_remark; /* values with this remark are dropped; 0: none */

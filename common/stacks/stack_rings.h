@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Receives definitions of stacks: from BPF through a ring buffer; from another one, copies of
- * stacks that are walked here; and of threads whose stack is walked from outside. A timer ages the
- * resolver's caches.
+ * Receives stacks and passes definitions to the resolver: definitions from BPF, through a ring
+ * buffer; copies of stacks, through another one, which are walked here; and threads, whose stacks
+ * are walked from outside. A timer ages the resolver's caches.
  */
 #ifndef STACK_RINGS_H
 #define STACK_RINGS_H

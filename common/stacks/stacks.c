@@ -160,7 +160,7 @@ struct stacks {
 	struct resolver *resolver;
 	struct user_stacks *user_stacks;
 	struct cgroups *cgroups;	 /* NULL: samples have no cgroup */
-	struct kernelnames *kernelnames; /* NULL: no kernel stacks, or not permitted */
+	struct kernelnames *kernelnames; /* NULL: not needed, or the kernel can't be queried */
 	struct stack_rings rings;
 	struct stack_reasons reasons; /* totals of all reports: reasons, left_out and flaws */
 	struct left_out left_out;

@@ -49,14 +49,15 @@ struct stacks_spec {
 	uint64_t divisor;
 	const char *raw_unit;
 
-	const char *const *remarks; /* texts by stack_key.remark, which is below n_remarks */
+	/* by stack_key.remark, from 1 on; n_remarks includes number 0 */
+	const char *const *remarks;
 	size_t n_remarks;
-	/* number of the remark whose values are only totalled, not shown; 0: none */
+	/* number of the remark whose values are only totalled, not shown; NULL or 0: none */
 	unsigned int (*hidden_remark)(const struct run *run);
 	const char *type;	  /* type of values in pprof; NULL: derived from their unit */
 	bool are_waits;		  /* idle threads of Go programs become [idle] */
 	unsigned int rest_remark; /* only waits with this remark can be idle; 0: all can */
-	/* idle waits of all programs become [idle] */
+	/* idle waits of all programs become [idle]; NULL: no */
 	bool (*folds_idle)(const struct run *run);
 	const struct column *columns;	    /* further values: stack_sum.part, ...; NULL: none */
 	const struct stacks_source *source; /* NULL: the tables of stack_count() */
@@ -66,15 +67,13 @@ struct stacks_spec {
 	bool (*wants_user)(const struct run *run); /* user stacks are walked; NULL: yes */
 	bool (*needs_kernel)(
 		const struct run *run); /* kernel stacks are needed, even if not shown; NULL: no */
-	/* text is the default even in a pipe or file */
+	/* text is the default even in a pipe or file; NULL: no */
 	bool (*prefers_text)(const struct run *run);
 	bool (*annotates)(const struct run *run); /* "_[k]" after kernel frames; NULL: no */
 	bool (*hits_few)(const struct run *run);  /* most short processes have no stack; NULL: no */
 	bool (*by_thread)(const struct run *run); /* stacks are counted per thread; NULL: no */
 
-	/*
-	 * for tools with numbers_module: adds a report's metrics, in the raw unit, without stacks
-	 */
+	/* adds a report's metrics, in the raw unit without stacks; needs numbers_module */
 	void (*add_metrics)(struct run *run, const struct profile *profile);
 };
 

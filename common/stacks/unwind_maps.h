@@ -59,8 +59,7 @@ void unwind_maps_wait(const struct unwind_maps *maps);
 /*
  * Publishes the slice from the last update of the process. False: code was replaced since, which
  * BPF did not notice: nothing is published, BPF may still have a former slice, and the next update
- * reads the mappings again. allow_copies: BPF may copy stacks for code that the slice lacks from
- * now on.
+ * reads the mappings again. allow_copies: BPF may copy further stacks that the slice can't walk.
  */
 bool unwind_maps_publish(struct unwind_maps *maps, struct unwind_procs *procs, pid_t pid,
 			 const struct unwind_process *slice, bool allow_copies);

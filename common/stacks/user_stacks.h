@@ -31,7 +31,7 @@ void user_stacks_free(struct user_stacks *us);
 /* Reads the mappings of all processes of interest, after load. Returns 0 or -errno, printed. */
 int user_stacks_start(struct user_stacks *us);
 
-/* Waits until BPF has all tables of the command, which is stopped meanwhile. */
+/* Waits until BPF has all tables of the command, which is held meanwhile. */
 void user_stacks_learn_command(struct user_stacks *us);
 
 /* Returns true if some files have no tables because memory for them ran out. */

@@ -37,7 +37,7 @@ int waits_set_settings(const struct run *run, const struct wait_settings *wanted
 {
 	struct wait_settings settings = *wanted;
 
-	settings.has_windows = run->interval_ns || run->is_metrics; /* metrics: on SIGUSR1 */
+	settings.has_windows = run->interval_ns || run->is_metrics; /* SIGUSR1 requests them */
 	return map_set_settings(run, ".rodata.waits", &settings, sizeof(settings));
 }
 

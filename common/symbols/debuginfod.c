@@ -189,7 +189,7 @@ static int download(struct client *c, const uint8_t *id, size_t bytes)
 	return ask(c, id, bytes);
 }
 
-/* Preserves errno, which the library may set: it reports on the file being read; see elfsyms.c. */
+/* Preserves errno, which is about the file being read (see elfsyms.c); the library may set it. */
 int debuginfod_download(const uint8_t *id, size_t bytes)
 {
 	struct client *c = the_client();

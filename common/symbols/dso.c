@@ -563,7 +563,7 @@ static void give_file_up(struct dso *dso)
 	dso->is_useless = true;
 }
 
-/* Evicts the least recently used tables until max_bytes remain, or only the given ones. */
+/* Evicts the least recently used tables until max_bytes remain, or only the given item. */
 static void drop_oldest(struct dso_cache *cache, uint64_t max_bytes, const struct lru_item *kept)
 {
 	while (cache->tables.bytes > max_bytes && cache->tables.oldest != kept)

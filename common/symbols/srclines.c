@@ -46,7 +46,7 @@ struct srclines {
 	bool has_place;
 	int debug_fd; /* -1: the DWARF is in the file itself */
 	struct elffile shared;
-	int shared_fd; /* -1, -ENODATA: no shared parts */
+	int shared_fd; /* negative: no shared parts, or not found */
 	Dwarf *dwarf, *shared_dwarf;
 	struct range *ranges; /* ascending */
 	size_t n_ranges, ranges_capacity;

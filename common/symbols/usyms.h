@@ -66,7 +66,7 @@ size_t usyms_lines(const struct location *loc, bool is_return, const struct srcf
 const struct image *usyms_place(const struct location *loc, bool is_return, uint64_t *address,
 				const char **symbol);
 
-/* Returns the ELF virtual address (of a return address: inside the call, - 1); 0: unknown. */
+/* Returns the ELF virtual address (of a return address: one byte lower); 0: unknown. */
 uint64_t usyms_address(const struct location *loc, bool is_return);
 
 /* Returns true if the location is in JIT code with names (jitmap.h). */

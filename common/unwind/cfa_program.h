@@ -22,7 +22,7 @@ struct cfa_program {
 	const struct eh_frame *eh;
 	const struct eh_cie *cie;
 	const struct cfa_start *start; /* NULL: a CIE's program */
-	struct cursor code;	       /* on failure, the remaining code gets the rule UNWIND_BAD */
+	struct cursor code;	       /* if it has failed, the remaining code gets UNWIND_BAD */
 	uint64_t loc, next_loc, end;
 	unsigned int n_remembered;
 	struct cfa_state state;

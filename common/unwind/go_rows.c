@@ -270,7 +270,7 @@ static void add_function(struct builder *b, const struct go_func *f)
 
 	if (role == ROLE_ROOT)
 		append(b, f->start, rule_end);
-	else if (role == ROLE_SIGNAL) /* return addresses are decremented */
+	else if (role == ROLE_SIGNAL) /* start - 1: where return addresses are looked up */
 		append(b, f->start - 1, rule_signal);
 	else if (is_assembly(b, f))
 		add_assembly(b, f, role);

@@ -222,7 +222,7 @@ static bool is_denied(const struct unwind_thread *thread)
 	return !peek((pid_t)thread->tid, thread->regs.sp, &byte, 1) && errno == EPERM;
 }
 
-/* Reads the count only after the walk, which also detects changes before it. */
+/* Reads the count only after the walk, which also detects that the thread ran before it. */
 size_t unwind_walk_thread(const struct unwind_view *view, const struct unwind_thread *thread,
 			  uint64_t *addrs, size_t max, int *reason)
 {

@@ -8,7 +8,7 @@
 #include "base/peek.h"
 #include "runtimes/python/place.h"
 
-/* bytes of struct pthread to search if its size is unused */
+/* bytes of struct pthread that are searched; its actual size is not used */
 #define VALUES_BYTES	 2304
 #define VARIABLES_BYTES	 4096
 #define SINCE_A_VARIABLE 0x030f0000
