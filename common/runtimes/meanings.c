@@ -11,8 +11,8 @@
 #include "runtimes/runtimes.h"
 
 /*
- * Number of further words after which BPF has most likely evicted a word: eight times the size of
- * its cache, after which one word in 3,000 remains.
+ * Number of added words after which BPF has most likely evicted a word: eight times the size of its
+ * cache, after which one word in 3,000 remains.
  */
 #define ADDED_KEPT   (1u << 17)
 #define ADDED_A_LOOK (1u << 15)
@@ -21,9 +21,9 @@ struct code {
 	struct hashlink link; /* by process and word */
 	uint64_t word;
 	pid_t pid;
-	uint32_t used_at;		   /* number of additions at its last use */
-	struct runtime_function *function; /* function that the word stands for */
-	struct code *next;		   /* of the same process */
+	uint32_t used_at;		   /* n_added at its last use */
+	struct runtime_function *function; /* held */
+	struct code *next;		   /* next word of the same process */
 };
 
 struct owner {
@@ -110,7 +110,7 @@ size_t meanings_count(const struct meanings *meanings)
 	return meanings->functions.count;
 }
 
-/* Takes over a draft. Returns the function, for one more user. */
+/* Returns the function equal to the draft (taken over), with one more user. */
 static struct runtime_function *intern_function(struct meanings *meanings,
 						struct runtime_function *draft)
 {

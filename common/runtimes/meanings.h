@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Functions of managed runtimes, by the words that stand for them in each process. Equal functions
- * have one entry for all processes, which lives as long as a word refers to it or a user holds it.
+ * Functions of managed runtimes, keyed by process and by the word that stands for the function
+ * there. Equal functions have one entry for all processes, which lives as long as a word refers to
+ * it or a user holds it.
  */
 #ifndef MEANINGS_H
 #define MEANINGS_H
@@ -13,19 +14,19 @@
 
 #include "runtimes/runtime.h"
 
-/* Frees functions, too, even if they are held. */
+/* meanings_free() also frees all functions, even held ones. */
 struct meanings *meanings_new(void);
 void meanings_free(struct meanings *meanings);
 
 /*
- * Stores a record of size bytes, replacing the word's former meaning. If there are very many words,
- * those not requested recently are evicted: BPF sends them again.
+ * Stores a record of size bytes, which replaces the word's former meaning. If there are very many
+ * words, those not used recently are evicted: BPF sends them again.
  */
 void meanings_add(struct meanings *meanings, const struct runtime_def *def, size_t size);
 
 /*
- * Returns the function that the word stands for; [unknown] if unknown. Valid until the next call of
- * one of these functions, unless it is held.
+ * Returns the function that the word stands for; "[unknown]" if there is none. Valid until the next
+ * call of meanings_add() or meanings_forget(), unless it is held.
  */
 struct runtime_function *meanings_find(const struct meanings *meanings, pid_t pid, uint64_t word);
 
@@ -35,7 +36,7 @@ void runtime_function_release(struct runtime_function *function);
 /* Returns the number of functions, without [unknown]. */
 size_t meanings_count(const struct meanings *meanings);
 
-/* Returns true if words of that process are known. */
+/* Returns true if the process has known words. */
 bool meanings_knows(const struct meanings *meanings, pid_t pid);
 
 /* Drops the words of a process that has exited. */

@@ -16,15 +16,15 @@
 #include "base/hashtable.h"
 #include "elf/elf64.h"
 
-/* A file of a runtime, as recognise() has found it; the runtime's own data follows. */
+/* A file of a runtime, found by recognise(); allocated together with the runtime's own data. */
 struct runtime_file {
 	const struct runtime_code *code;
 	enum runtime_kind kind;
-	const char *refused; /* why its frames can't be walked; NULL: they can */
+	const char *refused; /* reason why its frames can't be walked; NULL: they can */
 	char title[24];	     /* name and version */
 };
 
-/* A process that has mapped such a file. */
+/* A process that has mapped a runtime's file. */
 struct runtime_instance {
 	pid_t pid;
 	struct runtime_file *file;
@@ -32,22 +32,22 @@ struct runtime_instance {
 	uint32_t thread_bytes; /* size of the C library's struct pthread; 0: unknown */
 };
 
-#define RUNTIME_THREAD_BYTES 4096 /* struct pthread is smaller */
+#define RUNTIME_THREAD_BYTES 4096 /* upper limit of thread_bytes */
 
 struct meanings;
 
-/* A function, shared by processes. */
+/* A function of managed code, shared by processes. */
 struct runtime_function {
 	struct hashlink link;
 	struct meanings *meanings;
-	unsigned int n_users; /* words and users that hold it */
+	unsigned int n_users; /* number of words that refer to it, and of other users */
 	const struct runtime_code *code;
 	char *name;	     /* qualified name, or its beginning if long: "Thread.run" */
 	char *file;	     /* path, or its end if long; NULL: unknown */
-	uint32_t first_line; /* this member and the next ones: data for line() */
+	uint32_t first_line; /* data for line(): this member and the following ones */
 	uint32_t lines_kind;
 	size_t n_lines;
-	uint8_t lines[]; /* empty if not requested */
+	uint8_t lines[]; /* empty if lines are not requested */
 };
 
 /* Callback that receives the meaning of a function's word. */
@@ -58,38 +58,39 @@ struct runtime_definer {
 
 /* A thread that isn't running. */
 struct runtime_thread {
-	pid_t tid; /* thread whose memory is read */
+	pid_t tid; /* thread id; its memory is read */
 	uint32_t tgid;
-	uint64_t base; /* the thread pointer */
+	uint64_t base; /* thread pointer */
 	struct runtime_process process;
 	bool lines;
 	bool is_complete;    /* the native walk reached the outermost frame */
-	const uint64_t *sps; /* stack address at which each native frame begins */
+	const uint64_t *sps; /* stack address of each native frame */
 	size_t n_native;
 	struct runtime_definer definer;
 };
 
 struct runtime_code {
 	/*
-	 * Recognises a file of the runtime by its exported symbols, never by its name. NULL: it is
-	 * not one, which a few small reads show. Freed with free().
+	 * Recognises a file of the runtime by its exported symbols, never by its name. NULL: not
+	 * such a file, which is found out by a few small reads. Freed with free().
 	 */
 	struct runtime_file *(*recognise)(const struct elf64 *elf);
 
 	/*
-	 * Fills in the layout of a process for BPF. -EAGAIN: the process is still starting; it is
-	 * described again when its mappings change. look_again() searches for missing details.
+	 * Fills in the layout of a process for BPF; look_again() finds details that are still
+	 * missing. -EAGAIN: the process is still starting; describe() is called again when its
+	 * mappings change.
 	 */
 	int (*describe)(const struct runtime_instance *instance, struct runtime_process *process);
 
 	/*
 	 * Searches for missing or wrong details, after a stack without functions. Returns true if
-	 * the layout has changed. *is_settled: another search is not worth its cost for some time.
+	 * the layout has changed. *is_settled: the search need not be repeated for some time.
 	 */
 	bool (*look_again)(const struct runtime_instance *instance, struct runtime_process *process,
 			   bool *is_settled);
 
-	/* Reads a definition of size bytes into a function without users; NULL: malformed. */
+	/* Converts a definition of size bytes to a function without users; NULL: malformed. */
 	struct runtime_function *(*read)(const struct runtime_def *def, size_t size);
 
 	/* Returns the line at a position in a function; 0: unknown. */
@@ -104,18 +105,15 @@ struct runtime_code {
 		       bool *is_cut);
 };
 
-/*
- * An advice is an instruction to the user: "start it with ..."; "PID" in it is replaced by the
- * process's.
- */
+/* A managed runtime. "PID" in its advices to the user stands for the pid of the process. */
 struct runtime {
 	const char *name;
-	const char *const *files; /* file names by which its JIT code is recognised, then NULL */
-	/* advice for complete stacks through its code; NULL: impossible */
+	const char *const *files; /* base names that identify it, then NULL */
+	/* advice for complete JIT stacks; NULL: impossible */
 	const char *to_complete;
-	const char *to_name;		 /* advice for names of its code; NULL: impossible */
-	const struct runtime_code *code; /* NULL: its frames are not walked */
-	const char *interpreter; /* native function whose place its frames take; NULL: none */
+	const char *to_name;		 /* advice for names of JIT code; NULL: impossible */
+	const struct runtime_code *code; /* functions that walk its frames; NULL: not supported */
+	const char *interpreter;	 /* native function that its frames replace; NULL: none */
 };
 
 #endif

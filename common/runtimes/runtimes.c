@@ -14,7 +14,7 @@
 #define NODE_ADVICE "start it with --perf-basic-prof --interpreted-frames-native-stack"
 #define FILES(...)  ((const char *const[]){ __VA_ARGS__, NULL })
 
-/* The first match counts: a program may contain several. */
+/* In order of precedence: a program may contain several. */
 static const struct runtime runtimes[] = {
 	{
 		.name = "Python",
@@ -83,8 +83,8 @@ static const struct runtime runtimes[] = {
 };
 
 /*
- * Returns true for allowed suffixes of a name: none, a version ("8.2", "-3.1"), or what the kernel
- * adds (" (deleted)").
+ * Returns true for allowed suffixes of a name: none, a version ("8.2", "-3.1", "so"), or the
+ * kernel's (" (deleted)").
  */
 static bool is_version(const char *text)
 {
@@ -104,7 +104,7 @@ static bool is_of(const struct runtime *runtime, const char *base)
 	return false;
 }
 
-/* Returns the number of the first runtime, below max, that a mapping's file is of; max: none. */
+/* Returns the index of the first runtime, below max, that the mapping's file belongs to; or max. */
 static size_t find_file(const struct mapped *m, size_t max)
 {
 	const char *base = path_last(m->name->path);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The known managed runtimes: how they are recognised, which of them have frames that are walked,
- * and the options that give generated code complete stacks and names (doc/runtimes.md).
+ * The known managed runtimes: how to recognise them, which of them have their frames walked, and
+ * the options that give JIT code complete stacks and names (doc/runtimes.md).
  */
 #ifndef RUNTIMES_H
 #define RUNTIMES_H
@@ -12,28 +12,28 @@
 #include "runtimes/runtime.h"
 
 /*
- * Returns the runtime of a process, by the files that it executes; NULL: no known one. A file
- * belongs to a runtime if its base name is one of the runtime's, also with a version appended
+ * Returns the runtime of a process, by the files that it executes; NULL: no known runtime. A file
+ * belongs to a runtime if its base name is listed there, also with a version appended
  * ("libnode.so.108", "php8.2").
  */
 const struct runtime *runtime_find(const struct maps *maps);
 
-/* Writes an advice with the pid in place of "PID"; pid 0: several processes, "PID" stays. */
+/* Writes an advice, with "PID" replaced by the pid; pid 0: several processes, "PID" stays. */
 void runtime_advice(char *text, size_t size, const char *advice, pid_t pid);
 
-/* Returns the runtime that the file is, maybe a refused version; NULL: not a runtime's file. */
+/*
+ * Returns the description of a runtime's file, maybe of an unsupported version (refused); NULL:
+ * another file. Freed with free().
+ */
 struct runtime_file *runtime_recognise(const struct elf64 *elf);
 
-/*
- * Returns the size of struct pthread, which glibc exports for debuggers; 0: the file does not
- * export it.
- */
+/* Returns the size of struct pthread, as glibc exports it, in bytes; 0: not exported. */
 uint32_t runtime_thread_bytes(const struct elf64 *elf);
 
-/* Returns the code of a kind; NULL: no such kind. */
+/* Returns the functions that walk a kind's frames; NULL: no such kind. */
 const struct runtime_code *runtime_code_of(uint32_t kind);
 
-/* Returns true for the native function in whose place a runtime's functions are shown. */
+/* Returns true for a native function that a runtime's functions replace in stacks. */
 bool runtime_is_interpreter(const char *function);
 
 /* Returns the names of the runtimes whose frames are walked. */

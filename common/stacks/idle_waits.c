@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The table of waits at rest; see idle_waits.h.
+ * The table of idle waits; see idle_waits.h.
  *
- * A thread that waits in epoll_wait() may wait for a lock (a backend of postgres does), so a system
- * call says nothing by itself. Its caller decides: a function that waits for the next piece of
- * work. It is searched for near the wait only; further out it is the loop that runs a handler, and
+ * A system call does not show why a thread waits: in epoll_wait() it may wait for a lock (as a
+ * backend of postgres does). Its caller decides: a function that waits for the next piece of work.
+ * The caller is searched for only near the wait: further out it is a loop that runs a handler, and
  * the handler waits for something of its own.
  */
 #include <stdio.h>
@@ -18,7 +18,7 @@
 #define LIBC_FRAMES 4 /* maximum number of libc's internal frames below the called function */
 #define VIA_FRAMES  8 /* maximum number of frames between the wait and the loop */
 
-/* Waits of idle threads: functions of libc, by the names that callers and their symbols use. */
+/* Functions of libc that idle threads wait in, by the names that callers and symbols use. */
 static const char *const waits[] = {
 	"accept",
 	"accept4",
@@ -51,7 +51,7 @@ static const char *const waits[] = {
 struct idle_loop {
 	const char *function;
 	const char *reason;
-	const char *via[MAX_VIA]; /* prefixes of names that may stand between it and the wait */
+	const char *via[MAX_VIA]; /* prefixes of frames allowed between the function and the wait */
 };
 
 #define GLIB_VIA                                         \
@@ -74,9 +74,9 @@ struct idle_loop {
 			"EpollSelector.select (selectors.py)", "select_"                           \
 	}
 
-/* Python's functions with their file, as printed. */
+/* Python functions have their file appended. */
 static const struct idle_loop loops[] = {
-	/* event loops: the next event of any of their sources */
+	/* event loops: wait for the next event of any source */
 	{ "BaseEventLoop._run_once (base_events.py)", "asyncio: the event loop", PYTHON_VIA },
 	{ "aeMain",
 	  "redis, valkey: the event loop",
@@ -93,7 +93,7 @@ static const struct idle_loop loops[] = {
 	{ "sd_event_wait", "systemd: the event loop", { "[libsystemd", "process_epoll" } },
 	{ "uv_run", "libuv (node): the event loop", { "uv__io_poll" } },
 
-	/* servers that wait for a client, or for their children */
+	/* servers that wait for a client, or for a child */
 	{ "BaseServer.serve_forever (socketserver.py)", "python: no request", PYTHON_VIA },
 	{ "ApplyLauncherMain", "postgres: no subscription to start", POSTGRES_VIA },
 	{ "AutoVacLauncherMain", "postgres: no vacuum is due", POSTGRES_VIA },
@@ -106,7 +106,7 @@ static const struct idle_loop loops[] = {
 	{ "handle_connections_sockets", "mariadb: no connection to accept", {} },
 	{ "ngx_master_process_cycle", "nginx: no child has ended", {} },
 
-	/* pools: the next piece of work */
+	/* pools: wait for the next piece of work */
 	{ "Queue.get (queue.py)", "python: a queue is empty", PYTHON_VIA },
 	{ "_worker (thread.py)", "python: a pool without work", PYTHON_VIA },
 	{ "bioProcessBackgroundJobs", "redis, valkey: no background job", {} },
@@ -116,7 +116,7 @@ static const struct idle_loop loops[] = {
 	{ "uv_cond_wait", "libuv (node): a pool without work", {} },
 	{ "uv_sem_wait", "libuv (node): a thread without work", {} },
 
-	/* the JVM's own threads, as libjvm.so calls them */
+	/* the JVM's own threads, by libjvm.so's function names */
 	{ "CallJavaMainInNewThread", "java: the first thread, whose work another one does", {} },
 	{ "CompileQueue::get()", "java: nothing to compile", JAVA_VIA },
 	{ "G1ConcurrentMarkThread::run_service()", "java: nothing to collect", JAVA_VIA },
@@ -130,7 +130,7 @@ static const struct idle_loop loops[] = {
 	{ "signal_thread_entry(JavaThread*, JavaThread*)", "java: no signal", JAVA_VIA },
 };
 
-/* Functions of idle kernel threads that call schedule(), or a function that does it for them. */
+/* Main functions of idle kernel threads, which call schedule(), directly or indirectly. */
 static const struct idle_loop kernel_threads[] = {
 	{ "add_hwgenerator_randomness", "enough randomness", {} },
 	{ "devtmpfs_work_loop", "no device to make", {} },
@@ -168,7 +168,7 @@ static const struct idle_loop kernel_threads[] = {
 	{ "xfsaild", "nothing to write", {} },
 };
 
-/* The kernel's functions between one of a thread's own and the switch. */
+/* Kernel functions between a thread's main function and the context switch. */
 static const char *const schedulers[] = {
 	"__schedule",
 	"__switch_to", /* older arm64 kernels don't place it in the scheduler's section */
@@ -200,7 +200,10 @@ static const struct idle_loop *find_row(const char *name, const struct idle_loop
 	return NULL;
 }
 
-/* libc's own names are "__poll", "__GI_epoll_wait", "__new_sem_wait_slow64.constprop.0". */
+/*
+ * Strips the decorations of libc's internal names: "__poll", "__GI_epoll_wait",
+ * "__new_sem_wait_slow64.constprop.0".
+ */
 static const char *plain_name(const char *name, char *buf, size_t size)
 {
 	name += strspn(name, "_");
@@ -223,7 +226,7 @@ static size_t find_wait(const struct frame *const *frames, size_t n)
 	return found;
 }
 
-/* A Python function is identified by its file, too: names alone are ambiguous. */
+/* Returns a frame's name, for a Python function with its file: names alone are ambiguous. */
 static const char *full_name(const struct frame *frame, char *buf, size_t size)
 {
 	if (frame->kind != FRAME_RUNTIME || !frame->file)
@@ -243,7 +246,7 @@ static bool is_via(const struct idle_loop *loop, const struct frame *frame)
 	return false;
 }
 
-/* Returns true if the loop itself waits: all frames between are its own. */
+/* Returns true if the loop itself waits: all frames between the two are its own. */
 static bool waits_itself(const struct idle_loop *loop, const struct frame *const *inner, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

@@ -16,16 +16,16 @@
 
 /* ---- places ---- */
 
-#define MAX_INLINED 64 /* functions at one address */
+#define MAX_INLINED 64 /* maximum functions at one address */
 
 struct places {
 	struct hashtable table;
 	struct frame_table *frames;
 	struct usyms *usyms;
-	struct kernelnames *kernelnames; /* NULL: no resolver; the caller has warned */
-	bool with_addresses;		 /* frames carry them */
-	bool is_kernel_reported;	 /* that it has no symbols */
-	uint64_t *own_programs;		 /* first addresses; NULL: unknown */
+	struct kernelnames *kernelnames; /* NULL: none; the caller has warned */
+	bool with_addresses;		 /* frames carry their address */
+	bool is_kernel_reported;	 /* a failed query was reported */
+	uint64_t *own_programs;		 /* start addresses; NULL: unknown */
 	size_t n_own_programs;
 };
 
@@ -186,7 +186,7 @@ static void set_frames(struct known_place *known, const struct frame_list *list)
 	known->n_frames = (uint16_t)list->n;
 }
 
-/* Describes a location in a file that can't be read any more. */
+/* Describes a location in a file by address, or by file offset if the file can't be read. */
 static char *describe_place(const char *dso, const struct place *place)
 {
 	uint64_t address = usyms_address(&place->location, place->is_return);
@@ -196,7 +196,7 @@ static char *describe_place(const char *dso, const struct place *place)
 	return mem_printf("[%s@0x%llx]", dso, (unsigned long long)place->location.offset);
 }
 
-/* Makes a name for a frame without one; to be freed. */
+/* Makes a name for a frame without one; freed with free(). */
 static char *describe_nameless(const struct place *place)
 {
 	const char *dso = usyms_dso_name(&place->location);
@@ -221,7 +221,7 @@ static void add_address(const struct places *places, struct frame *frame, const 
 }
 
 /*
- * An address may be in several functions: those inlined there, innermost first, and their caller.
+ * Appends all functions that contain an address: inlined ones, innermost first, and their caller.
  */
 static void append_functions(struct frame_list *list, const struct place *place,
 			     struct frame *frame)
@@ -273,13 +273,13 @@ static void look_up_function(struct places *places, struct known_place *known)
 
 /* ---- the kernel's ---- */
 
-/* A return address is looked up inside the call. */
+/* Returns the address to look up: of a return address, one byte lower, inside the call. */
 static uint64_t kernel_address(const struct known_place *known)
 {
 	return known->place.location.offset - known->place.is_return;
 }
 
-/* Other tracers' BPF programs are a part of the traced system. */
+/* Returns true for the tracer's own BPF programs. Others are part of the traced system. */
 static bool is_own_program(const struct places *places, const struct ksym *sym)
 {
 	if (!ksym_is_program(sym->name))
@@ -297,7 +297,7 @@ static char *kernel_name(const struct known_place *known, const struct ksym *sym
 	return sym->module ? mem_printf("%s [%s]", sym->name, sym->module) : mem_strdup(sym->name);
 }
 
-/* Kernel addresses are secret and don't belong into files. */
+/* Sets the frame of a kernel location, without its address, which is secret. */
 static void set_kernel_frame(struct places *places, struct known_place *known,
 			     const struct ksym *sym)
 {
@@ -313,7 +313,6 @@ static void set_kernel_frame(struct places *places, struct known_place *known,
 	free(name);
 }
 
-/* Said once. */
 static void tell_no_kernel(struct places *places)
 {
 	if (!places->is_kernel_reported)
@@ -322,7 +321,7 @@ static void tell_no_kernel(struct places *places)
 	places->is_kernel_reported = true;
 }
 
-/* NULL: there is no resolver, or it failed, which is reported. */
+/* Queries the kernel. NULL: there is no resolver, or the query failed, which is reported once. */
 static struct ksyms *ask_kernel(struct places *places, uint64_t *addrs, size_t n)
 {
 	struct ksyms *ksyms;
@@ -375,7 +374,7 @@ static void list_new(struct hashlink *link, void *arg)
 	list->n_kernel += known->place.is_kernel;
 }
 
-/* Orders the kernel's locations first, then by file. */
+/* Orders kernel locations first, then by file and offset. */
 static int compare_places(const void *a, const void *b)
 {
 	const struct place *x = &(*(struct known_place *const *)a)->place;
@@ -423,7 +422,7 @@ void places_look_up_leaving(struct places *places)
 	look_up_new(places, true, NULL, NULL);
 }
 
-/* Looks up the location; with a kernel address, all new ones together. */
+/* Looks up the location; for a kernel address, all new locations together. */
 void place_look_up(struct places *places, struct known_place *known)
 {
 	if (known->frames)

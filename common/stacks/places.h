@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The locations that stacks consist of, each once, with its frames: names are looked up once per
- * location, file by file, on demand.
+ * Interned locations of stack frames, with their frames: names are looked up once per location,
+ * file by file, on demand.
  */
 #ifndef PLACES_H
 #define PLACES_H
@@ -13,17 +13,17 @@
 #include "output/frames.h"
 #include "symbols/usyms.h"
 
-/* Location of a frame: of a native frame in a file, of a runtime's frame in a function. */
+/* Location of a frame: a native frame's is in a file, a runtime frame's in a function. */
 
 struct runtime_function;
 
 struct place {
-	struct location location; /* a kernel address, without dso */
+	struct location location; /* of a kernel frame: dso NULL, and offset is the address */
 	bool is_kernel;
 	bool is_return;
-	bool is_made;			   /* code made by a known runtime */
+	bool is_made;			   /* JIT code of a known runtime */
 	uint32_t line;			   /* line of a runtime's frame, if requested; 0: none */
-	struct runtime_function *function; /* NULL: a native frame */
+	struct runtime_function *function; /* held; NULL: a native frame */
 };
 
 struct kernelnames;
@@ -34,37 +34,35 @@ struct known_place {
 	struct place place;
 	uint32_t n_users;
 	uint16_t n_frames;
-	bool is_own;			   /* a frame of the tracer's own BPF programs */
-	bool is_unanswered;		   /* looking it up in the kernel failed: try again */
-	const struct frame *const *frames; /* leaf first; NULL: not requested yet */
+	bool is_own;			   /* belongs to one of the tracer's own BPF programs */
+	bool is_unanswered;		   /* the kernel query failed: look up again */
+	const struct frame *const *frames; /* leaf first; NULL: not looked up yet */
 };
 
-/* usyms stays the caller's, and outlives this. with_addresses: frames carry their address. */
+/* Creates a table. usyms: borrowed, must outlive it. with_addresses: frames have their address. */
 struct places *places_new(struct usyms *usyms, bool with_addresses);
 void places_free(struct places *places);
 
-/* See resolver.h. */
+/* Set the kernel symbol resolver (borrowed) and own programs (taken over); see resolver_options. */
 void places_set_kernelnames(struct places *places, struct kernelnames *names);
 void places_set_own(struct places *places, uint64_t *programs, size_t n);
 
 struct frame_table *places_frame_table(struct places *places);
 
-/* Returns the equal known location, for one more user. */
+/* Returns the interned location equal to place, with one more user. */
 struct known_place *places_get(struct places *places, const struct place *place);
 void places_release(struct places *places, struct known_place *known);
 
-/* Looks up all new locations; see resolver.h. */
+/* Looks up all new locations; see resolver_look_up(). */
 void places_look_up(struct places *places, void (*meanwhile)(void *arg), void *arg);
 
-/*
- * Looks up locations in files that are about to be released (usyms_age()), and caches their names.
- */
+/* Looks up new locations in files that are about to be released (usyms_age()). */
 void places_look_up_leaving(struct places *places);
 
-/* Makes sure that it has its frames, which stay at least until the report ends. */
+/* Looks up a location's frames, unless it has them; they stay until the report ends. */
 void place_look_up(struct places *places, struct known_place *known);
 
-/* Ends a report: JIT code may have other names in the next one. */
+/* Ends a report. Drops names of JIT code, which may change before the next one. */
 void places_end_report(struct places *places);
 
 #endif

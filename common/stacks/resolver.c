@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Stacks by their definitions, and interned; see resolver.h. */
+/* Stack definitions and interned stacks; see resolver.h. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,7 +26,7 @@
 
 /* ---- stack flaw ---- */
 
-/* Returns true if the walk stopped because of the code that it had reached. */
+/* Returns true if the walk stopped because of the code that it reached. */
 static bool is_cut(uint32_t reason)
 {
 	return reason == UNWIND_NO_RULE || reason == UNWIND_NO_MAPPING ||
@@ -43,7 +43,7 @@ static const struct runtime *find_runtime(struct processes *processes, const str
 	return runtime;
 }
 
-/* Finds the flaw of a stack that ends in code of a file. */
+/* Finds the flaw of a stack whose outermost location is in a file. */
 static struct stack_flaw flaw_of_file(const struct stack_def *def, const struct location *last)
 {
 	struct stack_flaw flaw = {};
@@ -57,8 +57,8 @@ static struct stack_flaw flaw_of_file(const struct stack_def *def, const struct 
 }
 
 /*
- * Finds the flaw of a user stack whose n native locations are known, leaf first. The file's name is
- * the location's, see usyms_dso_name().
+ * Finds the flaw of a user stack with these n native locations, leaf first. The file's name belongs
+ * to the location, see usyms_dso_name().
  */
 static struct stack_flaw stack_flaw_find(struct processes *processes, const struct stack_def *def,
 					 const struct place *places, uint32_t n)
@@ -90,8 +90,8 @@ static struct stack_flaw stack_flaw_find(struct processes *processes, const stru
 struct rest {
 	const struct meanings *meanings;
 	const struct stack_def *def;
-	uint32_t at;		      /* the next word */
-	uint32_t begins[STACK_WORDS]; /* segments' words, by native frame */
+	uint32_t at;		      /* index of the next word */
+	uint32_t begins[STACK_WORDS]; /* indices of segments' words, ordered by native frame */
 	uint32_t n_begins, next;
 	struct place *out;
 	uint32_t n;
@@ -130,7 +130,7 @@ static uint32_t next_frame(const struct rest *r)
 	return r->next < r->n_begins ? frame_of(r, r->next) : UINT32_MAX;
 }
 
-/* Appends the location of a frame's word; takes the word of its instruction, too, if present. */
+/* Appends the location of a frame's word; consumes the word of its instruction, too, if present. */
 static void append_rest(struct rest *r)
 {
 	struct place *place = &r->out[r->n++];
@@ -154,9 +154,9 @@ static void append_segment(struct rest *r)
 }
 
 /*
- * Replaces native frames that run functions of a runtime by those functions. Locations of
- * the native frames are given, leaf first. out has space for as many locations as the stack has
- * words. Returns how many there are.
+ * Replaces native frames that run functions of a runtime by those functions. native: locations of
+ * the native frames, leaf first. out: space for one location per word. Returns the number of
+ * locations.
  */
 static uint32_t merge_functions(const struct meanings *meanings, const struct stack_def *def,
 				const struct place *native, struct place *out)
@@ -181,28 +181,28 @@ static uint32_t merge_functions(const struct meanings *meanings, const struct st
 /* ---- traces ---- */
 
 /*
- * Interned stacks: stacks by locations in files, equal for all processes that run the same code,
- * which they outlive. Names are looked up on demand.
+ * Interned stacks: sequences of locations in files, shared by all processes that run the same code,
+ * and not tied to their lifetime. Names are looked up on demand.
  */
 
 /*
- * Interned stacks by which the cache grows until it is full: most stacks that recur have a
- * definition, and those of a just-in-time compiler never recur.
+ * Number of interned stacks by which the cache may grow until it is full: most stacks that recur
+ * have a definition, and those of a just-in-time compiler never recur.
  */
 #define MANY_TRACES 4096
 
-#define WAKER_WORDS  4 /* of STACK_WAKER: */
-#define WAKER_STACKS 2 /* the first are stack ids */
+#define WAKER_WORDS  4 /* number of words of STACK_WAKER */
+#define WAKER_STACKS 2 /* number of stack ids among them: the first words */
 
 struct trace {
 	struct hashlink link;
-	uint64_t id; /* with STACK_ID_FOLDED */
+	uint64_t id; /* key in the table, with STACK_ID_FOLDED */
 	uint32_t kind, reason;
-	uint64_t waker[WAKER_WORDS]; /* words of STACK_WAKER, which has no locations */
-	struct stack_flaw flaw;	     /* of a user stack */
-	char *file;		     /* owned name of the flaw's file; NULL: none */
-	unsigned int n_users;	     /* number of definitions that refer to it */
-	uint32_t used;		     /* latest epoch in which it was used */
+	uint64_t waker[WAKER_WORDS]; /* words of a STACK_WAKER, which has no locations */
+	struct stack_flaw flaw;	     /* flaw of a user stack */
+	char *file;		     /* copy of flaw.file; NULL: none */
+	unsigned int n_users;	     /* number of definitions that refer to the stack */
+	uint32_t used;		     /* latest epoch in which the stack was used */
 	bool is_trimmed;
 	uint32_t n_trimmed; /* number of the tracer's own locations at the leaf */
 	uint32_t n;
@@ -210,23 +210,23 @@ struct trace {
 };
 
 /*
- * A stack definition of a process; it refers to an interned stack. A process's definitions are in a
- * list, to be released when the process has exited.
+ * A process's definition of a stack; refers to an interned stack. The definitions of a process are
+ * in a list, to be released when the process has exited.
  */
 struct definition {
 	struct hashlink link; /* by id */
 	uint64_t id;
 	struct trace *trace;
-	struct definition *next; /* of the same process */
+	struct definition *next; /* next definition of the same process */
 	uint32_t used_age;
-	bool is_leaving; /* passed to `forgotten`: BPF sends it again before it is released */
+	bool is_leaving; /* passed to forgotten(): released unless BPF sends it again */
 };
 
 struct owner {
 	struct hashlink link; /* by pid */
 	pid_t pid;
 	struct definition *first;
-	struct owner *next; /* among those that have ended */
+	struct owner *next; /* next owner that has exited */
 	uint32_t ended_turn;
 };
 
@@ -234,7 +234,7 @@ struct resolver {
 	struct hashtable traces; /* by id */
 	struct hashtable definitions, owners;
 	struct owner *ended, **ended_tail;
-	uint32_t n_turns, age; /* in turns, or in windows */
+	uint32_t n_turns, age; /* n_turns counts drains; age counts drains or windows */
 	bool by_window;
 	struct processes *processes;
 	struct usyms *usyms;
@@ -243,7 +243,7 @@ struct resolver {
 	const struct frame **frames; /* frames of the interned stack requested last, root first */
 	size_t frames_cap;
 	uint32_t epoch;
-	uint64_t epoch_ns; /* its beginning */
+	uint64_t epoch_ns; /* beginning of the epoch (CLOCK_MONOTONIC) */
 	struct cache_age traces_age;
 };
 
@@ -304,7 +304,7 @@ static struct trace *find_id(const struct resolver *resolver, uint64_t id)
 	return link ? container_of(link, struct trace, link) : NULL; /* ids are unique */
 }
 
-/* Returns the interned stack; NULL: none with that id. */
+/* Returns the interned stack with that id and marks it as used; NULL: none. */
 static struct trace *traces_find(const struct resolver *resolver, uint64_t id)
 {
 	struct trace *trace = find_id(resolver, id);
@@ -355,9 +355,7 @@ static struct trace *add_trace(struct resolver *resolver, const struct trace *dr
 	return trace;
 }
 
-/*
- * Returns the interned stack with the same locations, or a copy of this one, which takes them over.
- */
+/* Returns the interned stack equal to the draft, or a new one, which takes over its locations. */
 static struct trace *intern_trace(struct resolver *resolver, const struct trace *draft)
 {
 	uint64_t id = hash_trace(draft) | STACK_ID_FOLDED;
@@ -435,15 +433,12 @@ static void take_places(struct resolver *resolver, const struct stack_def *def, 
 					   : find_kernel(def, places);
 	for (uint32_t i = 0; i < draft->n; i++) {
 		draft->places[i] = places_get(resolver->places, &places[i]);
-		if (places[i].location.made) /* valid for this size of its perf map */
+		if (places[i].location.made) /* the name is valid for this size of the perf map */
 			place_look_up(resolver->places, draft->places[i]);
 	}
 }
 
-/*
- * Returns the interned stack of a definition; user addresses are located at once, while their
- * process is alive.
- */
+/* Interns a definition's stack; locates user addresses at once, while their process is alive. */
 static struct trace *traces_add(struct resolver *resolver, const struct stack_def *def)
 {
 	struct trace *draft = mem_zalloc(1, sizeof(*draft) + places_bytes(def->n_words)), *trace;
@@ -485,7 +480,7 @@ static void look_up_leaving(void *arg)
 	places_look_up_leaving(((struct resolver *)arg)->places);
 }
 
-/* Ages caches. Before a file is closed, its locations in interned stacks are looked up. */
+/* Ages caches. Before a file is closed, the names of its locations are looked up. */
 void resolver_tick(struct resolver *resolver, uint64_t now_ns)
 {
 	if (now_ns - resolver->epoch_ns >= EPOCH_NS) {
@@ -495,7 +490,7 @@ void resolver_tick(struct resolver *resolver, uint64_t now_ns)
 	usyms_age(resolver->usyms, resolver->epoch, look_up_leaving, resolver);
 }
 
-/* Ages interned stacks; between reports, counts may refer to them. */
+/* Ages interned stacks. Counts may refer to them between reports, so this is done at their end. */
 void resolver_end_report(struct resolver *resolver, uint64_t now_ns)
 {
 	cache_begin_age(&resolver->traces_age, resolver->epoch,
@@ -511,7 +506,8 @@ void resolver_end_report(struct resolver *resolver, uint64_t now_ns)
 
 /*
  * Returns the number of the tracer's own frames at the leaf of a kernel stack: its programs with
- * all their callees, and the kernel functions that run the programs. No other code trims them.
+ * all their callees, and the kernel functions that run the programs. Stacks without the tracer's
+ * programs are not trimmed.
  */
 static uint32_t count_tracer_frames(const struct trace *trace)
 {
@@ -545,15 +541,15 @@ static void list_frame(struct resolver *resolver, size_t n, const struct frame *
 }
 
 /*
- * Returns its frames root first, of resolver_frame_table(); the list is valid until the next call.
- * Locations, and functions inlined at one, are leaf first.
+ * Returns the frames of a stack, root first, owned by resolver_frame_table(); the list is valid
+ * until the next call. Locations, and functions inlined at one location, are stored leaf first.
  */
 static const struct frame *const *trace_frames(struct resolver *resolver, struct trace *trace,
 					       size_t *n)
 {
 	look_up(resolver, trace);
 	*n = 0;
-	list_frame(resolver, *n, NULL); /* so that an empty list is not NULL */
+	list_frame(resolver, *n, NULL); /* so that even an empty list is not NULL */
 	for (uint32_t i = trace->n; i-- > trace->n_trimmed;) {
 		const struct known_place *place = trace->places[i];
 
@@ -594,9 +590,8 @@ struct dso_stats resolver_stats(const struct resolver *resolver)
 #define TURNS_KEPT 2
 
 /*
- * For live processes: number of drains without a count after which a definition is to be sent
- * again, and then of drains until it is released. With windows, the last one may begin while BPF
- * still has the id.
+ * For live processes: number of drains without a count until a definition is passed to forgotten(),
+ * and then until it is released. With windows, BPF may retain the id into the next window.
  */
 #define TURNS_UNUSED   4
 #define WINDOWS_UNUSED 2
@@ -621,8 +616,8 @@ static struct owner *get_owner(struct resolver *resolver, pid_t pid)
 }
 
 /*
- * Lists the owner for release; its pid may be reused by another owner. An owner without definitions
- * may still have words of functions.
+ * Lists the process for release, since its pid may be reused. A process without definitions may
+ * still have words of functions.
  */
 void resolver_process_ended(struct resolver *resolver, pid_t pid)
 {
@@ -692,7 +687,7 @@ void resolver_add(struct resolver *resolver, const struct stack_def *def, size_t
 	definition->trace = traces_add(resolver, def);
 	definition->trace->n_users++;
 	hashtable_add(&resolver->definitions, &definition->link, def->id);
-	owner = get_owner(resolver, (pid_t)def->tgid); /* 0: the kernel, which never exits */
+	owner = get_owner(resolver, (pid_t)def->tgid); /* tgid 0: the kernel, which never exits */
 	definition->next = owner->first;
 	owner->first = definition;
 }
@@ -707,7 +702,7 @@ static struct trace *find_trace(const struct resolver *resolver, uint64_t id)
 	return definition ? traces_find(resolver, definition->trace->id) : NULL;
 }
 
-/* Folds a waker's stacks, too. Records may claim that one of these is a waker: no recursion. */
+/* Also folds a waker's stacks. A record may claim that one of them is a waker: no recursion. */
 uint64_t resolver_fold(struct resolver *resolver, uint64_t id)
 {
 	struct trace *trace = find_trace(resolver, id), *stack;
@@ -753,8 +748,8 @@ struct forgetting {
 };
 
 /*
- * Releases definitions of a process in two steps: an unused one is to be sent again if its stack
- * recurs. If it is not sent again for some drains, BPF can no longer count under its id.
+ * Releases definitions of a process in two steps: forgotten() makes BPF send an unused one again if
+ * its stack recurs. If it is not sent again for some drains, BPF can no longer count under its id.
  */
 static void forget_unused(struct hashlink *link, void *arg)
 {

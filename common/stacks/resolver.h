@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The resolver: turns definitions of stacks (bpf/abi/stack.h), as the ring buffer carries them,
+ * The resolver: converts definitions of stacks (bpf/abi/stack.h), as received from the ring buffer,
  * into frames with names. It retains a definition, by id, as long as BPF may count under that id.
  * It locates user addresses at once, while the process is alive, and looks up symbols on demand.
- * Counts refer to interned stacks (locations in files), which processes that run the same code
- * share. All caches below it age by one clock (epoch.h), which resolver_tick() drives.
+ * Counts refer to interned stacks (locations in files), which are shared by processes that run the
+ * same code. All its caches age by one clock (epoch.h), which resolver_tick() drives.
  */
 #ifndef RESOLVER_H
 #define RESOLVER_H
@@ -23,33 +23,31 @@
 #include "symbols/dso.h"
 
 /*
- * Flaw of a user stack: callers or names are missing, because of generated code, or code without
+ * Flaw of a user stack: callers or names are missing, because of generated code or of code without
  * unwind information.
  */
 struct stack_flaw {
 	enum {
 		FLAW_NONE,
-		FLAW_CUT,     /* its outermost frames are missing */
-		FLAW_UNNAMED, /* it is complete, but has code without names */
+		FLAW_CUT,     /* outermost frames are missing */
+		FLAW_UNNAMED, /* complete, but with unnamed code */
 	} kind;
 	const struct runtime *runtime; /* runtime of the generated code; NULL: none, or unknown */
-	bool has_names;		       /* all its JIT code has a perf map */
+	bool has_names;		       /* all JIT code in the stack has a perf map */
 	const char *file;	       /* file without unwind information; NULL: JIT code */
 	int err;		       /* negative errno: the file could not be opened */
 };
 
-/*
- * Returns the number of native words of a stack, which precede those of runtimes (abi/runtime.h).
- */
+/* Returns the number of native words of a stack, which precede runtimes' (abi/runtime.h). */
 uint32_t stack_count_native(const struct stack_def *def);
 
 struct kernelnames;
 struct resolver;
 
 struct resolver_options {
-	struct dso_options symbols; /* with places: frames carry their address, too */
+	struct dso_options symbols; /* places: frames also carry their address */
 
-	/* kernel symbols (borrowed); NULL: addresses instead of names, the caller has warned */
+	/* kernel symbol resolver, borrowed; NULL: addresses are shown, the caller has warned */
 	struct kernelnames *kernelnames;
 
 	/*
@@ -60,20 +58,20 @@ struct resolver_options {
 	size_t n_own_programs;
 
 	/*
-	 * BPF caches ids of stacks, and counts under all of them at the end of a window. Otherwise
-	 * it counts at each event.
+	 * true: BPF retains stack ids and counts under them at the end of a window; false: it
+	 * counts at each event
 	 */
 	bool by_window;
 };
 
-/* Creates a resolver. processes: borrowed, outlive it. options NULL: all of them off. */
+/* Creates a resolver. processes: borrowed, must outlive it. options NULL: all off. */
 struct resolver *resolver_new(struct processes *processes, const struct resolver_options *options);
 void resolver_free(struct resolver *resolver);
 
-/* Adds a definition, a record of size bytes. A known id changes nothing. */
+/* Adds a stack's definition, a record of size bytes. A known id changes nothing. */
 void resolver_add(struct resolver *resolver, const struct stack_def *def, size_t size);
 
-/* Adds the meaning of a function's word, before the first stack that has the word. */
+/* Adds the function that a word stands for, before the first stack that contains the word. */
 void resolver_add_function(struct resolver *resolver, const struct runtime_def *def, size_t size);
 
 /* Announces a process whose stacks may arrive after its exit: see usyms_preload(). */
@@ -86,29 +84,29 @@ void resolver_preload(struct resolver *resolver, pid_t pid, uint32_t generation)
  */
 void resolver_look_up(struct resolver *resolver, void (*meanwhile)(void *arg), void *arg);
 
-/* Returns the memory that symbols take. */
+/* Returns the current memory and the evictions of symbol tables. */
 struct dso_stats resolver_stats(const struct resolver *resolver);
 
-/* Called when a process has exited and everything sent for it has been read. */
+/* Releases a process that has exited, once everything sent for it has been read. */
 void resolver_process_ended(struct resolver *resolver, pid_t pid);
 
-/* Returns the id of a stack's interned stack; the stack's own id if that is unknown. */
+/* Returns the id of a stack's interned stack; id itself if its definition is unknown. */
 uint64_t resolver_fold(struct resolver *resolver, uint64_t id);
 
-/* Notes that BPF has counted under that id, or still has it. */
+/* Marks an id as in use: BPF has counted under it, or still has it. */
 void resolver_use(struct resolver *resolver, uint64_t id);
 
 /*
- * Called when all counts up to now were drained, for a report or before it, and their ids folded.
- * Releases definitions that counts no longer refer to, and passes each to `forgotten`, so that BPF
- * sends it again if it recurs.
+ * Releases definitions that counts no longer refer to, and passes their ids to forgotten(), so that
+ * BPF sends them again if they recur. Called when all counts up to now have been drained, for a
+ * report or before it, and their ids folded.
  */
 void resolver_drained(struct resolver *resolver, bool is_report,
 		      void (*forgotten)(uint64_t id, void *arg), void *arg);
 
 /*
- * Called every few seconds: releases cached files, symbols and names that were not used for two
- * epochs (epoch.h). Files that no process maps are closed after resolving their names.
+ * Releases cached files, symbols and names that were not used for two epochs (epoch.h). Called
+ * every few seconds. Files that no process maps are closed after resolving their names.
  */
 void resolver_tick(struct resolver *resolver, uint64_t now_ns);
 
@@ -116,16 +114,16 @@ void resolver_tick(struct resolver *resolver, uint64_t now_ns);
 void resolver_end_report(struct resolver *resolver, uint64_t now_ns);
 
 /*
- * Returns the frames of a stack, by its own id or the interned one, root first. They belong to
- * resolver_frame_table(); the list is valid until the next call. NULL with *n 0 if the definition
- * never arrived. A waker has two stacks instead: resolver_about().
+ * Returns the frames of a stack, by its own or the interned stack's id, root first. They belong to
+ * resolver_frame_table(); the list is valid until the next call. NULL with *n 0: the definition
+ * never arrived, or the id is a waker's, which has two stacks: see resolver_about().
  */
 const struct frame *const *resolver_frames(struct resolver *resolver, uint64_t id, size_t *n);
 
-/* Returns the frames of all stacks, valid until the report ends. */
+/* Returns the table of all stacks' frames, valid until the report ends. */
 struct frame_table *resolver_frame_table(struct resolver *resolver);
 
-/* Facts about a stack besides its frames, valid as long as these. */
+/* Facts about a stack besides its frames, valid as long as its frames. */
 struct resolved {
 	int reason; /* how the walk ended; UNWIND_GOES_ON: unknown, or no user stack */
 	const struct stack_flaw *flaw; /* NULL: unknown, or not a user stack */

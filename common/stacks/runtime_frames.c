@@ -31,13 +31,13 @@
 /* ---- programs that begin ---- */
 
 /*
- * Programs that begin and may have a runtime. A script may run for a few milliseconds only, which
- * is less than events are batched:
+ * Learns which starting programs have a runtime. A script may run for only a few milliseconds, less
+ * than the delay for which events are batched:
  *
- * 1. BPF reports that a process starts such a program (bpf/runtimes/runtime_state.bpf.h), unless
- *    earlier processes of the program had no runtime.
+ * 1. BPF reports that a process starts a program (bpf/runtimes/runtime_state.bpf.h), unless earlier
+ *    processes of the program had no runtime.
  * 2. For some milliseconds, all events are handled at once: the process maps its libraries.
- * 3. The loader notes if the program has a runtime.
+ * 3. The loader records if the program has a runtime.
  */
 
 #define HURRY_NS (5 * NS_PER_MS)
@@ -49,8 +49,8 @@ struct runtime_programs {
 	struct watch *watch;
 	bool (*has_runtime)(pid_t pid, void *arg);
 	void *arg;
-	struct runtime_begin latest[64]; /* latest programs without a runtime so far: a ring */
-	size_t n_latest;		 /* number of all that were added */
+	struct runtime_begin latest[64]; /* ring of the latest programs without a runtime so far */
+	size_t n_latest;		 /* number of programs added so far */
 };
 
 static void learn(const struct runtime_programs *programs, const struct runtime_program *program,
@@ -116,17 +116,17 @@ static struct runtime_programs *programs_watch(struct run *run, struct watch *wa
 
 /* ---- frames ---- */
 
-/* Facts about a file for runtimes, attached to its struct file. */
+/* Properties of a file, attached to its struct file. */
 struct part {
-	struct runtime_file *runtime; /* NULL: it is not a runtime's */
-	uint32_t thread_bytes;	      /* for a C library: size of struct pthread; 0: another file */
+	struct runtime_file *runtime; /* NULL: not a runtime's file */
+	uint32_t thread_bytes;	      /* of a C library: size of struct pthread; 0: another file */
 };
 
 struct process_entry {
 	struct hashlink link;
-	struct runtime_instance instance; /* its file lives as long as the published tables */
+	struct runtime_instance instance; /* file: valid as long as the published mappings */
 	struct runtime_process process;
-	unsigned int n_misses; /* stacks without functions */
+	unsigned int n_misses; /* number of stacks without functions */
 };
 
 struct runtime_frames {
@@ -136,7 +136,7 @@ struct runtime_frames {
 	int processes_fd;
 	struct runtime_programs *programs;
 	struct runtime_settings settings;
-	pid_t late_pid; /* first process of a kind that BPF is not loaded for; 0: none */
+	pid_t late_pid; /* first process of a kind for which BPF is not loaded; 0: none */
 	char late_title[sizeof(((struct runtime_file *)NULL)->title)];
 	bool late_is_one_of_many;
 };
@@ -208,7 +208,7 @@ struct runtime_frames *runtime_frames_new(struct run *run, struct watch *watch,
 	return NULL;
 }
 
-/* Drops a process, also one without an entry: a child's layout in BPF is its parent's copy. */
+/* Drops a process, even one without an entry: BPF copies a parent's layout to its child. */
 void runtime_frames_forget(struct runtime_frames *frames, pid_t pid)
 {
 	struct process_entry *entry = find_entry(frames, pid);
@@ -254,7 +254,7 @@ static struct part *read_part(const struct file *file)
 	return part;
 }
 
-/* Returns the facts about a file; NULL: it is not open yet. */
+/* Returns the properties of a file; NULL: not open yet. */
 static const struct part *part_of(struct file *file)
 {
 	struct file_part *part = &file->parts[FILE_RUNTIME];
@@ -264,7 +264,7 @@ static const struct part *part_of(struct file *file)
 	return part->data;
 }
 
-/* Returns the runtime that the file is; NULL: none, or a refused one. */
+/* Returns the runtime's description of a file; NULL: another file, or a refused version. */
 static struct runtime_file *runtime_of(struct file *file)
 {
 	const struct part *part = file ? part_of(file) : NULL;
@@ -278,7 +278,7 @@ static bool is_walked(const struct runtime_frames *frames, const struct runtime_
 }
 
 struct preloading {
-	const struct runtime_frames *frames; /* NULL: not wanted */
+	const struct runtime_frames *frames; /* NULL: no runtimes are walked */
 	bool has_runtime;
 };
 
@@ -340,7 +340,7 @@ static uint32_t find_thread_bytes(const struct maps *maps)
 	return n_bytes;
 }
 
-/* Finds the runtime of a process; false: none, or a refused one. */
+/* Finds the runtime of a process; false: none, or a refused version. */
 static bool find_instance(const struct maps *maps, struct runtime_instance *instance)
 {
 	for (size_t i = 0; maps && i < maps->count; i++) {
@@ -394,7 +394,7 @@ static bool find_walked(struct runtime_frames *frames, const struct maps *maps,
 	return false;
 }
 
-/* Reads the layout of a process from BPF, also of a forked one. False: BPF has none. */
+/* Reads the layout of a process from BPF, where a forked one has a copy. False: none. */
 static bool find_process(const struct runtime_frames *frames, pid_t pid,
 			 struct runtime_process *process)
 {
@@ -470,8 +470,9 @@ size_t runtime_frames_walk(const struct runtime_frames *frames, const struct unw
 }
 
 /*
- * Searches for details of a layout: at each stack without functions, and at growing intervals once
- * the layout is settled. A forked process has no entry, only its parent's layout in BPF.
+ * Searches for missing details of a layout, at each stack without functions; once the layout is
+ * settled, at growing intervals. A forked process has no entry yet, only its parent's layout in
+ * BPF.
  */
 void runtime_frames_miss(struct runtime_frames *frames, pid_t pid)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Processes that have a managed runtime, and the layouts of their frames, in a map for BPF's walk
- * (bpf/runtimes/runtimes.bpf.h). Needs the native walk by tables, which locates each frame.
+ * Processes with a managed runtime, and the layouts of their frames, in a map for BPF's walk
+ * (bpf/runtimes/runtimes.bpf.h). Needs walks by unwind tables, which locate each native frame.
  */
 #ifndef RUNTIME_FRAMES_H
 #define RUNTIME_FRAMES_H
@@ -15,23 +15,26 @@
 #include "runtimes/runtime.h"
 
 /*
- * Before load: returns the kinds (bits) of runtimes that the n running processes have, or that the
- * targets have, if the user listed any.
+ * Returns the kinds of runtimes, as bits, in the n running processes, or in the targets, if the
+ * user listed any. Called before load.
  */
 uint32_t runtime_frames_find_kinds(const struct run *run, struct processes *processes,
 				   const pid_t *pids, size_t n);
 
-/* Before load, once unwind maps are configured. 0 or -errno, printed. */
+/*
+ * Sizes the maps before load, once unwind maps are configured; leaves them out without kinds.
+ * Returns 0 or -errno, printed.
+ */
 int runtime_frames_configure(struct run *run, const struct runtime_settings *settings);
 
 struct runtime_frames;
 
-/* After load. watch: borrowed. NULL, printed, if the ring buffer can't be opened. */
+/* Opens the frames after load. watch: borrowed. NULL, printed: no ring buffer. */
 struct runtime_frames *runtime_frames_new(struct run *run, struct watch *watch,
 					  const struct runtime_settings *settings);
 void runtime_frames_free(struct runtime_frames *frames);
 
-/* Reacts to changed tables of a process (processes.h). */
+/* Updates the layout of a process after its published mappings have changed (processes.h). */
 void runtime_frames_update(struct runtime_frames *frames, pid_t pid);
 
 /*
@@ -44,7 +47,8 @@ bool runtime_frames_preload(const struct runtime_frames *frames, struct processe
 /*
  * Walks the functions of a thread that isn't running: appends their words to its n native words, up
  * to STACK_WORDS in total, unless the thread has run meanwhile. sps: as in runtime.h. Returns the
- * new number of words. *reason: how the native walk ended; updated by this walk.
+ * new number of words. *reason: how the native walk ended; set to UNWIND_DEPTH if it was complete
+ * and outer functions did not fit.
  */
 size_t runtime_frames_walk(const struct runtime_frames *frames, const struct unwind_thread *thread,
 			   const struct runtime_definer *definer, const uint64_t *sps, size_t n,
@@ -53,15 +57,15 @@ size_t runtime_frames_walk(const struct runtime_frames *frames, const struct unw
 /* Drops a process that has exited. */
 void runtime_frames_forget(struct runtime_frames *frames, pid_t pid);
 
-/* Visits the processes with a layout in BPF; visit may forget them. */
+/* Visits the processes with a layout in BPF; visit() may call runtime_frames_forget(). */
 void runtime_frames_visit(const struct runtime_frames *frames,
 			  bool (*is_wanted)(pid_t pid, void *arg),
 			  void (*visit)(pid_t pid, void *arg), void *arg);
 
-/* At the end: reports a runtime that started too late for its code to be loaded. */
+/* Reports, at the end of a run, a runtime that started too late for its code to be loaded. */
 void runtime_frames_print_late(const struct runtime_frames *frames);
 
-/* Handles a stack that came without functions: the layout may be wrong. */
+/* Searches for missing layout details, after a stack without functions. */
 void runtime_frames_miss(struct runtime_frames *frames, pid_t pid);
 
 #endif

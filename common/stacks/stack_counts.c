@@ -23,7 +23,6 @@ struct stack_sums_item {
 	struct stack_sum sum;
 };
 
-/* Hashes the ids; keys with equal ids are distinguished by comparison. */
 static uint64_t hash_key(const struct stack_key *key)
 {
 	uint64_t words[sizeof(*key) / sizeof(uint64_t)];
@@ -111,7 +110,7 @@ void stack_sums_clear(struct stack_sums *sums)
 
 /* ---- stack counts ---- */
 
-#define MANY_SUMS 32768 /* some 500 bytes each, in a report */
+#define MANY_SUMS 32768 /* some 500 bytes each in a report */
 
 void stack_counts_configure(struct run *run, const struct stack_counts *counts)
 {
@@ -137,7 +136,7 @@ int stack_counts_start(const struct run *run, struct stack_counts *counts,
 	return counts->sent && counts->added ? 0 : -ENOMEM;
 }
 
-/* BPF sends the stack again if it recurs. */
+/* Removes an id from those that BPF has sent: BPF sends the stack again if it recurs. */
 static void forget_sent(uint64_t id, void *arg)
 {
 	struct stack_counts *counts = arg;
@@ -170,7 +169,7 @@ struct gathering {
 	bool is_peek;
 };
 
-/* Replaces ids by those of interned stacks, which processes share and which outlive them. */
+/* Adds a count under the ids of interned stacks, which processes share and which outlive them. */
 static void gather_sum(const void *key_data, const void *sum_data, void *arg)
 {
 	struct stack_key key = *(const struct stack_key *)key_data;
@@ -179,7 +178,7 @@ static void gather_sum(const void *key_data, const void *sum_data, void *arg)
 	const struct stack_sum *sum = sum_data;
 
 	if (!sum->value) {
-		stack_counts_use(counts, &key); /* folded keys are used, too */
+		stack_counts_use(counts, &key); /* also retain the stacks of keys without a count */
 		return;
 	}
 	if (!counts->by_process && !gathering->is_peek)
@@ -192,13 +191,13 @@ static void gather_sum(const void *key_data, const void *sum_data, void *arg)
 	stack_sums_add(gathering->sums, &key, sum);
 }
 
-/* id: a pid or a tid; the kernel accepts both. */
+/* Returns true if no task has this id, a pid or a tid: kill(2) accepts both. */
 static bool is_gone(uint32_t id)
 {
 	return id && kill((pid_t)id, 0) && errno == ESRCH;
 }
 
-/* Totals per process or thread grow with their number: those of exited ones are merged. */
+/* Merges the totals of exited processes or threads if there are too many. */
 static void bound_sums(struct stack_counts *counts)
 {
 	if ((!counts->by_process && !counts->by_thread) ||

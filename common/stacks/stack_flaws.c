@@ -11,16 +11,16 @@
 #include "stacks/stack_flaws.h"
 
 #define MAX_CAUSES 64
-#define ENOUGH	   50 /* threshold for a line: more than a fiftieth of all stacks */
+#define ENOUGH	   50 /* threshold for printing: more than 1/50 of all stacks' value */
 
-/* Cause of truncated stacks, or of stacks without names. */
+/* A cause of truncated or unnamed stacks. */
 struct cause {
 	struct stack_flaw flaw;
-	char *file; /* a copy, since the flaw's name may be freed earlier; NULL: JIT code */
+	char *file; /* copy of flaw.file, which may be freed earlier; NULL: JIT code */
 	uint64_t value;
-	pid_t pid; /* the first process with such a stack */
+	pid_t pid; /* first process with this cause */
 	char comm[TASK_COMM_LEN + 1];
-	bool has_others; /* further processes */
+	bool has_others; /* several processes have this cause */
 };
 
 struct stack_flaws {
@@ -52,7 +52,7 @@ static bool is_same(const struct cause *cause, const struct stack_flaw *flaw)
 	       own->has_names == flaw->has_names;
 }
 
-/* Returns an entry for one more cause; if all are used, replaces the smallest. */
+/* Returns an entry for a new cause; if all are used, replaces that with the smallest value. */
 static struct cause *new_cause(struct stack_flaws *flaws)
 {
 	struct cause *least = flaws->causes;
@@ -106,7 +106,10 @@ void stack_flaws_count(struct stack_flaws *flaws, const struct resolver *resolve
 
 /* ---- the line ---- */
 
-/* Returns true if one option gives names and complete stacks, and the code has names. */
+/*
+ * Returns true if the remedy was already applied: the code has names, by the same option that gives
+ * complete stacks.
+ */
 static bool has_followed(const struct stack_flaw *flaw)
 {
 	const struct runtime *runtime = flaw->runtime;

@@ -6,7 +6,7 @@
 #include "run/bpfmap.h"
 #include "stacks/stack_memory.h"
 
-/* Elements, of some 400 bytes: bounded on machines with many CPUs. */
+/* Elements of some 400 bytes each: limited on machines with many CPUs. */
 #define MOST_BY_CPU  1024
 #define LEAST_BY_CPU 64
 #define MOST_IN_ALL  4096

@@ -107,19 +107,19 @@ void comm_sums_sort(struct comm_sums *sums)
 /* ---- stack profile ---- */
 
 #define MAX_WORST  2
-#define MAX_FRAMES (4 * STACK_WORDS + 4) /* two stacks, a waker's two, and markers */
+#define MAX_FRAMES (4 * STACK_WORDS + 4) /* two stacks, two of a waker, and markers */
 
-/* A stack under construction: root first. */
+/* A stack under construction, root first. */
 struct assembly {
 	struct resolver *resolver;
 	bool without_kernel, are_waits, folds_idle;
-	const struct frame *frames[MAX_FRAMES]; /* of resolver_frame_table() */
+	const struct frame *frames[MAX_FRAMES]; /* owned by resolver_frame_table() */
 	size_t n;
-	char waker[32];	     /* its comm, or the interrupt */
-	uint64_t waker_user; /* id of its user stack; 0: not shown */
+	char waker[32];	     /* the waker's comm, or the interrupt */
+	uint64_t waker_user; /* id of the waker's user stack; 0: not shown */
 	bool incomplete;     /* a definition is missing */
 	bool is_go, is_idle, is_managed, is_bare;
-	bool is_at_rest; /* the thread waits in a pool or an event loop */
+	bool is_at_rest; /* the thread is idle in a pool or an event loop */
 };
 
 static void append_frame(struct assembly *a, const struct frame *frame)
@@ -135,7 +135,7 @@ static void append_made(struct assembly *a, const char *name, enum frame_kind ki
 	const struct frame *frame = frame_table_get(resolver_frame_table(a->resolver), &made);
 
 	append_frame(a, frame);
-	frame_release(frame); /* valid as long as the report */
+	frame_release(frame); /* the frame stays valid until the report ends */
 }
 
 static const struct frame *const *find_frames(struct assembly *a, uint64_t id, size_t *n)
@@ -162,7 +162,7 @@ static void append_stack(struct assembly *a, uint64_t id)
 		append_frame(a, frames[i]);
 }
 
-/* Returns the number of frames from the entry of the innermost interrupt on. */
+/* Returns the number of frames from the innermost interrupt's entry to the leaf; 0: none. */
 static size_t count_interrupts(const struct frame *const *frames, size_t n)
 {
 	for (size_t i = n; i > 0; i--)
@@ -171,7 +171,7 @@ static size_t count_interrupts(const struct frame *const *frames, size_t n)
 	return 0;
 }
 
-/* "[interrupt] timer"; the most exact cause is that of the frame next to the leaf. */
+/* Writes "[interrupt] timer"; the frame nearest to the leaf has the most exact cause. */
 static void name_interrupt(struct assembly *a, const struct frame *const *entry, size_t n)
 {
 	const char *cause = NULL;
@@ -188,7 +188,7 @@ static void name_task(struct assembly *a, const uint64_t *waker)
 		 escape_no_name((const char *)&waker[2]));
 }
 
-/* False: an interrupt woke the thread. */
+/* Appends a waker's kernel stack, reversed. False: an interrupt woke the thread. */
 static bool append_wakers_kernel(struct assembly *a, uint64_t id)
 {
 	size_t n, n_interrupts;
@@ -204,8 +204,8 @@ static bool append_wakers_kernel(struct assembly *a, uint64_t id)
 }
 
 /*
- * The waker's stack stands upside down on the wakee's, so that the wake-up joins them. If an
- * interrupt woke the thread, the task that it interrupted is left out.
+ * Appends the waker's stack reversed, so that the wake-up joins it to the wakee's. If an interrupt
+ * woke the thread, the interrupted task is omitted.
  */
 static void append_waker(struct assembly *a, const uint64_t *waker)
 {
@@ -232,8 +232,8 @@ static bool has_name(const struct frame *frame, const char *const *names)
 }
 
 /*
- * The threads of a Go program are its scheduler's. A thread without a goroutine to run waits in
- * these functions, for most of its life.
+ * Finds out if the thread is a Go program's, and idle. Go's threads belong to its scheduler; a
+ * thread without a goroutine to run waits in one of these functions.
  */
 static void look_for_go(struct assembly *a)
 {
@@ -249,7 +249,10 @@ static void look_for_go(struct assembly *a)
 		a->is_idle = has_name(a->frames[i], idle);
 }
 
-/* The interpreter's own function stays where its functions could not be found. */
+/*
+ * Finds out if the stack has functions of a runtime, or lacks some: then the interpreter's native
+ * function is still in it.
+ */
 static void look_for_functions(struct assembly *a)
 {
 	a->is_managed = a->is_bare = false;
@@ -267,7 +270,7 @@ static void fold_idle(struct assembly *a)
 	append_made(a, "[idle]", FRAME_USER);
 }
 
-/* False: the thread is idle, and its stack is not needed. */
+/* Appends a user stack. False: the thread is idle, so its stack is not shown. */
 static bool append_user(struct assembly *a, uint64_t id)
 {
 	append_stack(a, id);
@@ -334,7 +337,7 @@ static void add_sample(struct stack_profile *p, const struct stack_key *key,
 	profile_add(p->profile, &sample);
 }
 
-/* If not all fit, the innermost functions remain. */
+/* Returns true if functions of a runtime are missing, or the outer ones did not fit. */
 static bool lacks_functions(const struct stack_profile *p, const struct stack_key *key,
 			    const struct assembly *a)
 {
@@ -386,7 +389,10 @@ static void show_sample(struct stack_profile *p, const struct stack_key *key,
 	p->left_out.idle += a->is_at_rest ? value->value : 0;
 }
 
-/* A definition is sent before its stack is counted, but maybe after the ring was last read. */
+/*
+ * Reads definitions again if one is missing: it is sent before its stack is counted, but maybe
+ * after the last read.
+ */
 void stack_profile_add(struct stack_profile *p, const struct stack_key *key,
 		       const struct stacks_value *value)
 {

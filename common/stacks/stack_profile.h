@@ -14,19 +14,17 @@
 #include "stacks/resolver.h"
 #include "stacks/stacks_spec.h"
 
-/* Values that a report drops on request, and their totals: nothing vanishes unreported. */
-
-/* Totals of values, in BPF's unit. */
+/* Totals of values, in BPF's unit, with those that a report drops on request. */
 struct left_out {
-	uint64_t all;	    /* shown or not */
-	uint64_t by_remark; /* dropped by their remark, such as [blocked throughout] by -x */
-	uint64_t by_name;   /* by --only and --without */
-	uint64_t idle;	    /* shown without its stack (--no-idle), a part of all shown */
+	uint64_t all;	    /* all values, shown or dropped */
+	uint64_t by_remark; /* dropped by remark, such as [blocked throughout] by -x */
+	uint64_t by_name;   /* dropped by --only and --without */
+	uint64_t idle;	    /* shown as [idle] (--no-idle), a part of the shown values */
 };
 
 void left_out_add(struct left_out *sum, const struct left_out *more);
 
-/* Prints a line for each. divisor: converts values to that unit; remark: by_remark's subject. */
+/* Prints the nonzero totals, divided by divisor to unit. remark: the subject of by_remark. */
 void left_out_print(const struct left_out *sums, uint64_t divisor, const char *unit,
 		    const char *remark);
 
@@ -37,7 +35,7 @@ void left_out_print(const struct left_out *sums, uint64_t divisor, const char *u
 
 #define COMM_SUMS_MAX 128
 
-/* All zero at first. */
+/* All zero: empty. */
 struct comm_sums {
 	struct comm_sum {
 		char comm[TASK_COMM_LEN];
@@ -46,43 +44,43 @@ struct comm_sums {
 	size_t n;
 };
 
-/* comm: TASK_COMM_LEN bytes, with or without a 0 at their end. */
+/* Add to totals. comm: TASK_COMM_LEN bytes, with or without a terminating 0. */
 void comm_sums_add(struct comm_sums *sums, const char *comm, uint64_t value);
 void comm_sums_merge(struct comm_sums *sums, const struct comm_sums *more);
 
-/* Largest first. */
+/* Sorts the totals, largest first. */
 void comm_sums_sort(struct comm_sums *sums);
 
-/* Values of user stacks by how their walk ended. */
+/* Values of user stacks, by how their walk ended. */
 struct stack_reasons {
 	uint64_t values[UNWIND_REASONS];
 	struct comm_sums incomplete;
-	uint64_t go, go_idle;	/* values of Go programs' threads, and of those without work */
-	uint64_t managed, bare; /* values of runtimes' programs, and of those that lack functions */
+	uint64_t go, go_idle;	/* Go programs' threads: all, and idle ones */
+	uint64_t managed, bare; /* runtimes' programs: all, and without all functions */
 };
 
 struct stack_profile {
 	const struct stacks_spec *spec;
 	struct resolver *resolver;
 	struct profile *profile;
-	bool without_kernel; /* kernel frames are not shown */
-	/* distinguish pids: otherwise equal stacks of processes are merged */
+	bool without_kernel; /* kernel frames are omitted */
+	/* pids are distinguished; false: equal stacks of processes are merged */
 	bool by_process;
-	struct cgroups *cgroups;    /* NULL: not by cgroup */
+	struct cgroups *cgroups;    /* NULL: samples have no cgroup */
 	unsigned int hidden_remark; /* values with this remark are dropped; 0: none */
-	struct name_filter *names;  /* which stacks are shown */
-	bool folds_idle;	    /* waits at rest become [idle] */
+	struct name_filter *names;  /* selects the shown stacks */
+	bool folds_idle;	    /* idle waits become [idle] */
 	struct left_out left_out;
 	struct stack_reasons reasons;
-	struct stack_flaws *flaws; /* counts flaws; NULL: already counted */
-	uint64_t undefined;	   /* value of stacks whose definition never arrived */
+	struct stack_flaws *flaws; /* receives flaws; NULL: already counted */
+	uint64_t undefined;	   /* value of stacks without a definition */
 
-	/* More definitions may have come. */
+	/* called if a definition is missing: reads new ones */
 	void (*read_definitions)(void *arg);
 	void *arg;
 };
 
-/* Adds a value. Callers wrap this in a map_visit_fn. */
+/* Adds a value to the profile. Callers wrap this in a map_visit_fn. */
 void stack_profile_add(struct stack_profile *p, const struct stack_key *key,
 		       const struct stacks_value *value);
 
@@ -92,10 +90,10 @@ void stack_profile_add(struct stack_profile *p, const struct stack_key *key,
  */
 void stack_reasons_print(struct stack_reasons *reasons);
 
-/* Prints that waits of Go programs are those of threads, not goroutines, if there were any. */
+/* Prints that blocked goroutines are not shown, if there were Go programs. */
 void stack_reasons_print_go(const struct stack_reasons *reasons);
 
-/* Prints how many stacks of runtimes' programs have all functions, if there were any. */
+/* Prints the share of runtimes' programs' stacks that have all functions, if there were any. */
 void stack_reasons_print_functions(const struct stack_reasons *reasons);
 void stack_reasons_add(struct stack_reasons *sum, const struct stack_reasons *more);
 

@@ -66,11 +66,11 @@ void stack_rings_define_thread(const struct stack_rings *rings, const struct unw
 		n = user_stacks_walk_copy(rings->user_stacks, copy, words, STACK_DEPTH, &reason);
 	free(copy);
 	def.generation = (uint32_t)thread->generation;
-	def.map_size = UINT64_MAX; /* its code has been mapped since before */
+	def.map_size = UINT64_MAX; /* the perf map's latest lines apply */
 	define(rings, &def, words, n, reason);
 }
 
-/* Handles a stack that BPF had no tables for at that time. */
+/* Handles the copy of a stack for which BPF had no tables. */
 static int on_copy(void *ctx, void *data, size_t size)
 {
 	const struct stack_rings *rings = ctx;

@@ -28,9 +28,7 @@
 
 /* ---- own programs ---- */
 
-/* Kernel addresses of the BPF programs that the tool has loaded. */
-
-#define FUNCTIONS_MAX 256 /* maximum functions per program: the verifier's limit */
+#define FUNCTIONS_MAX 256 /* the verifier's limit per program */
 
 struct addrs {
 	uint64_t *items;
@@ -75,9 +73,9 @@ static uint64_t *ownprogs_list(const struct run *run, size_t *n)
 /* ---- stack format ---- */
 
 /*
- * Returns the writer for -f, --format, the output's name or else the kind of standard output;
- * pprof's for metrics, which are as exact. NULL: there is none, printed. prefers_text: also if
- * standard output is not a terminal.
+ * Returns the writer for -f, --format or the output file's extension, else the default for standard
+ * output; for metrics pprof's, which is as exact. prefers_text: text is the default even if
+ * standard output is not a terminal. NULL: no such writer, printed.
  */
 static const struct writer *stack_format_choose(const struct run *run, bool is_folded,
 						bool prefers_text)
@@ -106,21 +104,18 @@ static const struct writer *stack_format_choose(const struct run *run, bool is_f
 
 /* ---- report memory ---- */
 
-/*
- * Memory of reports, and the part of it that stays until the next one: a long run should be small
- * in between.
- */
+/* Memory of reports; little of it is retained in between. */
 
-/* Default of --symbols-mem. */
+/* Value without --symbols-mem. */
 #define SYMBOLS_MEM_NOT_GIVEN UINT64_MAX
 
 #define ONCE_BYTES	 (256ULL << 20)
-#define AGAIN_BYTES	 (4ULL << 20) /* most names are known from earlier reports */
+#define AGAIN_BYTES	 (4ULL << 20) /* most names are cached from earlier reports */
 #define LONG_INTERVAL_NS (5 * NS_PER_S)
 
 /*
- * Sets the memory of symbol tables if it was not given, once options are checked. Debug information
- * takes far more memory, and long to read again.
+ * Sets the memory limit of symbol tables if it was not given, once options are checked. Debug
+ * information takes far more memory, and long to read again.
  */
 static void report_memory_choose(const struct run *run, struct dso_options *symbols)
 {
@@ -137,7 +132,7 @@ static bool goes_on(const struct run *run)
 	return run->interval_ns && !run->is_last;
 }
 
-/* Retains freed small blocks for reuse in a report; its end returns them to the system. */
+/* Retains freed small blocks during a report; report_memory_end() returns them to the system. */
 static void report_memory_begin(const struct run *run)
 {
 	if (goes_on(run))
@@ -164,13 +159,13 @@ struct stacks {
 	const struct writer *writer;
 	struct resolver *resolver;
 	struct user_stacks *user_stacks;
-	struct cgroups *cgroups;	 /* NULL: samples have none */
-	struct kernelnames *kernelnames; /* NULL: not wanted, or the kernel can't be queried */
+	struct cgroups *cgroups;	 /* NULL: samples have no cgroup */
+	struct kernelnames *kernelnames; /* NULL: not needed, or the kernel can't be queried */
 	struct stack_rings rings;
-	struct stack_reasons reasons; /* of all reports */
-	struct left_out left_out;     /* likewise */
-	struct stack_flaws *flaws;    /* likewise */
-	unsigned int n_begun;	      /* files */
+	struct stack_reasons reasons; /* totals of all reports: reasons, left_out and flaws */
+	struct left_out left_out;
+	struct stack_flaws *flaws;
+	unsigned int n_begun; /* number of output files begun */
 };
 
 static const struct stacks defaults = {
@@ -218,13 +213,13 @@ static const struct stacks_spec *spec_of(const struct run *run)
 	return spec ? spec : &plain;
 }
 
-/* Returns the value of a predicate of the spec, or the default if there is none. */
+/* Returns the predicate's result, or otherwise if it is NULL. */
 static bool decide(bool (*predicate)(const struct run *run), const struct run *run, bool otherwise)
 {
 	return predicate ? predicate(run) : otherwise;
 }
 
-/* NULL: values come from the tables of stack_count(). */
+/* Returns the source of values; NULL: the tables of stack_count(). */
 static const struct stacks_source *source_of(const struct run *run)
 {
 	return spec_of(run)->source;
@@ -312,7 +307,7 @@ static int check_stacks(struct run *run)
 
 	report_memory_choose(run, &stacks->symbols);
 	if (stacks_top_is_asked_for(run)) {
-		/* values are as in text output; the view writes them */
+		/* the view has the same values as text output */
 		stacks->writer = &text_writer;
 		return topview_check(run);
 	}
@@ -364,7 +359,7 @@ static bool takes_kernel(const struct run *run)
 	       (!stacks_of(run)->user_only || decide(spec_of(run)->needs_kernel, run, false));
 }
 
-/* Formats for programs include where a thread ran. */
+/* Formats for programs include the cgroup. */
 static bool shows_cgroups(const struct run *run)
 {
 	return stacks_of(run)->writer->is_exact && !run->is_metrics && cgroups_are_there();
@@ -460,7 +455,7 @@ static void learn_command(struct run *run)
 
 /* ---- the report ---- */
 
-/* A report being made. */
+/* State while a report is made. */
 struct making {
 	struct run *run;
 	struct stacks *stacks;
@@ -474,7 +469,7 @@ static uint64_t divisor_of(const struct run *run)
 	return spec_of(run)->divisor ?: 1;
 }
 
-/* Returns the divisor that remains for values, because the format is for programs. */
+/* Returns the divisor that is not applied to values, because the format is for programs; else 1. */
 static uint64_t written_divisor(const struct making *making)
 {
 	return making->writer->is_exact ? divisor_of(making->run) : 1;
@@ -501,7 +496,7 @@ static void collect_sum(const void *key, const void *sum_data, void *arg)
 	stack_profile_add(&making->profile, key, &value);
 }
 
-/* File by file, since not all tables may fit into memory together. */
+/* Looks up names file by file, since the symbol tables may not all fit into memory together. */
 static void read_and_look_up(struct stacks *stacks)
 {
 	stack_rings_read(&stacks->rings);
@@ -509,8 +504,8 @@ static void read_and_look_up(struct stacks *stacks)
 }
 
 /*
- * Counts are read before names are looked up: a stack is defined before it is counted, so that
- * nothing new comes later, which would make tables of symbols be read one by one.
+ * Reads counts before names are looked up: a stack is defined before it is counted, so all
+ * definitions are there, and each symbol table is read only once.
  */
 static int collect_counted(struct making *making)
 {
@@ -536,14 +531,14 @@ static int collect(struct making *making)
 	struct stacks *stacks = making->stacks;
 	int err;
 
-	for (int i = 0; source && i < 2; i++) /* the second pass: definitions that came meanwhile */
+	for (int i = 0; source && i < 2; i++) /* second pass: definitions that came meanwhile */
 		read_and_look_up(stacks);
 	err = source ? source->read(making->run, collect_value, making) : collect_counted(making);
-	stack_counts_end(making->run, &stacks->counts); /* for every source */
+	stack_counts_end(making->run, &stacks->counts); /* required for every source */
 	return err;
 }
 
-/* Prints a line for the whole run; at intervals with -v only. */
+/* Prints a summary of the whole run; after each report only with -v. */
 static void print_reasons(struct making *making)
 {
 	struct stack_reasons *all = &making->stacks->reasons;
@@ -597,7 +592,6 @@ static void account(struct making *making)
 		 making->profile.undefined / divisor_of(run));
 }
 
-/* Writes the profile with the facts of the run. */
 static void write_profile(const struct making *making)
 {
 	const struct stacks_source *source = source_of(making->run);
@@ -605,7 +599,7 @@ static void write_profile(const struct making *making)
 	struct writer_style style = making->stacks->style;
 
 	if (source && !source->adds_up)
-		facts.lost = loss_value(making->run); /* it is missing for good */
+		facts.lost = loss_value(making->run); /* totals lack everything lost so far */
 	facts.lost *= written_divisor(making);
 	facts.type = spec_of(making->run)->type;
 	style.facts = &facts;
@@ -690,8 +684,8 @@ static int make_report(struct run *run, const struct writer *writer)
 }
 
 /*
- * A peek must not go to a stream whose readers add reports, or expect a single result: it is
- * printed as text then. JSON and CSV have the window of each report.
+ * Returns true if a peek is printed as text instead: it must not go to a stream whose readers add
+ * reports, or expect a single result. JSON and CSV state the window of each report.
  */
 static bool goes_aside(const struct run *run)
 {

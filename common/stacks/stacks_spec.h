@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A tool's declaration of its stacks, as data. Functions that depend on options are called once
- * these are checked.
+ * A tool's declaration of its stacks, as data. Functions that depend on options are called after
+ * the options have been checked.
  */
 #ifndef STACKS_SPEC_H
 #define STACKS_SPEC_H
@@ -30,13 +30,13 @@ struct stacks_source {
 	 */
 	int (*read)(struct run *run, map_visit_fn *visit, void *arg);
 	void (*write_text)(struct run *run);
-	void (*append_json)(struct run *run); /* after the stacks; NULL: nothing */
-	bool adds_up; /* a report has the difference to the previous one; else the total */
+	void (*append_json)(struct run *run); /* adds members after the stacks; NULL: none */
+	bool adds_up; /* a report has the difference to the previous one; else totals */
 };
 
 /*
- * Converts all counted values to reported ones, with remarks, if that can't be done one by one.
- * by_process: tgids are distinguished.
+ * Converts all counted values at once to reported ones with remarks, for tools that can't convert
+ * them one by one. by_process: tgids are distinguished.
  */
 typedef void stacks_prepare_fn(struct run *run, const struct stack_sums *counted, bool by_process,
 			       struct stack_sums *reported);
@@ -49,30 +49,31 @@ struct stacks_spec {
 	uint64_t divisor;
 	const char *raw_unit;
 
-	const char *const *remarks; /* by stack_key.remark, from 1 on; n_remarks with number 0 */
+	/* by stack_key.remark, from 1 on; n_remarks includes number 0 */
+	const char *const *remarks;
 	size_t n_remarks;
-	/* number of the remark whose values are only totalled, not shown; NULL: 0 */
+	/* number of the remark whose values are only totalled, not shown; NULL or 0: none */
 	unsigned int (*hidden_remark)(const struct run *run);
 	const char *type;	  /* type of values in pprof; NULL: derived from their unit */
 	bool are_waits;		  /* idle threads of Go programs become [idle] */
 	unsigned int rest_remark; /* only waits with this remark can be idle; 0: all can */
-	/* other idle waits become [idle], too; NULL: no */
+	/* idle waits of all programs become [idle]; NULL: no */
 	bool (*folds_idle)(const struct run *run);
-	const struct column *columns;	    /* the first is stack_sum.part; NULL: there are none */
+	const struct column *columns;	    /* further values: stack_sum.part, ...; NULL: none */
 	const struct stacks_source *source; /* NULL: the tables of stack_count() */
 
 	stacks_prepare_fn *prepare; /* NULL: counts are reported unchanged */
 
-	bool (*wants_user)(const struct run *run); /* user stacks; NULL: yes */
+	bool (*wants_user)(const struct run *run); /* user stacks are walked; NULL: yes */
 	bool (*needs_kernel)(
-		const struct run *run); /* needs kernel stacks, even if not shown; NULL: no */
-	/* text output into a pipe or file, too; NULL: no */
+		const struct run *run); /* kernel stacks are needed, even if not shown; NULL: no */
+	/* text is the default even in a pipe or file; NULL: no */
 	bool (*prefers_text)(const struct run *run);
 	bool (*annotates)(const struct run *run); /* "_[k]" after kernel frames; NULL: no */
 	bool (*hits_few)(const struct run *run);  /* most short processes have no stack; NULL: no */
-	bool (*by_thread)(const struct run *run); /* stacks of each thread apart; NULL: no */
+	bool (*by_thread)(const struct run *run); /* stacks are counted per thread; NULL: no */
 
-	/* For tools with numbers_module: the report, in the raw unit and without stacks. */
+	/* adds a report's metrics, in the raw unit without stacks; needs numbers_module */
 	void (*add_metrics)(struct run *run, const struct profile *profile);
 };
 

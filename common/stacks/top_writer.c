@@ -10,7 +10,7 @@
 
 struct top {
 	bool is_asked_for;
-	struct calltree *whole; /* of all reports */
+	struct calltree *whole; /* totals of the whole run */
 };
 
 static const struct top defaults;
@@ -33,7 +33,7 @@ bool stacks_top_is_asked_for(const struct run *run)
 	return top && top->is_asked_for;
 }
 
-/* Tasks without a stack stand for themselves. */
+/* Adds a sample; a task without a stack is represented by its comm. */
 static void add_sample(struct calltree *tree, const struct sample *s)
 {
 	uint32_t node = CALLTREE_ROOT;
@@ -64,8 +64,8 @@ static void print_table(FILE *f, const struct calltree *tree, size_t n, const ch
 }
 
 /*
- * For off-CPU time, the kernel's waiting function has all of the self time: sorting by total shows
- * the callers.
+ * Makes the view of a report, as text to be freed. For off-CPU time, the kernel's waiting function
+ * has all of the self time: sorting by total shows the callers.
  */
 static char *make_view(struct run *run, const struct profile *p, const struct calltree *tree,
 		       bool by_total)

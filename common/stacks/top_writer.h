@@ -6,13 +6,13 @@
 #include "output/profile.h"
 #include "run/run.h"
 
-/* --top, for tools whose reports can be totalled. Must follow stacks_module in the tool's list. */
+/* Implements --top; must follow stacks_module in the list of a tool with additive reports. */
 extern const struct module stacks_top_module;
 
-/* False if the tool has no such view. Once options are parsed. */
+/* Returns true if --top was given, once options are parsed; false if the tool has no live view. */
 bool stacks_top_is_asked_for(const struct run *run);
 
-/* Draws the profile of a report; for the last one, writes a table of all of them. */
+/* Draws the profile of a report; for the last report, writes a table of the whole run. */
 void top_write(struct run *run, const struct profile *p);
 
 #endif

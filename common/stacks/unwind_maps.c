@@ -57,22 +57,22 @@ const struct module unwind_module = {
 /* ---- unwind maps ---- */
 
 /*
- * Capacity in processes and mappings: freed slices rest for a second, so this is also how many
- * programs may begin within one, beside those that are there.
+ * Capacity in processes and mappings. Freed slices rest for a second, so it also limits how many
+ * programs may start within one second.
  */
 #define MIN_PROCESSES	 2048
-#define MAX_PROCESSES	 (1 << 22) /* the kernel's own limit */
+#define MAX_PROCESSES	 (1 << 22) /* the kernel's maximum number of pids */
 #define MAX_MAPPINGS	 (1 << 19)
 #define CPU_PROCESSES	 128
 #define GROWTH		 8
 #define PROCESS_MAPPINGS 8
 
-/* For stacks that wait for their tables. */
+/* Bytes of the ring of copied stacks. */
 #define CPU_COPIES_BYTES (1u << 20)
 #define MIN_COPIES_BYTES (2u << 20)
 #define MAX_COPIES_BYTES (8u << 20)
 
-#define MAX_ORDERS UNWIND_MAX_SHARDS /* maximum number carried out at once */
+#define MAX_ORDERS UNWIND_MAX_SHARDS /* maximum orders per read */
 
 #define PLACED	      "unwind_placed"
 #define PLACED_EVENT  "ma_write"
@@ -80,33 +80,33 @@ const struct module unwind_module = {
 
 struct unwind_maps {
 	int processes_fd, changes_fd, shards_fd, perf_maps_fd, take_perf_map_fd;
-	uint64_t mem_bytes; /* that shards may take */
-	int placed_fd;	    /* -1: before 6.1 */
+	uint64_t mem_bytes; /* limit for all shards, in bytes */
+	int placed_fd;	    /* descriptor of the attached program; -1: kernel before 6.1 */
 	struct unwind_mapping *mappings;
 	uint32_t max_mappings;
 	struct unwind_tables *tables;
 	bool is_full_reported;
 
-	/* Shards, and how many orders the thread has got that keeps the map of shards. */
+	/* Shards, and the orders sent to the thread that updates the map of shards. */
 	int shard_fds[UNWIND_MAX_SHARDS];
 	uint32_t n_ordered, n_done;
-	uint32_t n_until_out; /* of those: with them all that go out are out */
-	int install_err;      /* the last one */
+	uint32_t n_until_out; /* value of n_ordered after the last removal */
+	int install_err;      /* last error of the thread; 0: none */
 	bool has_installer;
 	int installer_pipe[2];
 	pthread_t installer;
 };
 
-/* A shard that goes into the map of shards, or out of it. */
+/* Adds a shard to the map of shards, or removes it. */
 struct order {
 	uint32_t shard;
-	int fd; /* which the thread closes of one that goes out */
+	int fd; /* closed by the thread after a removal */
 	bool is_out;
 };
 
 /* ---- before load ---- */
 
-/* Up to one program per CPU starts simultaneously. */
+/* Sizes the ring of copies: up to one program per CPU starts at the same time. */
 static void size_copies(struct bpf_map *copies)
 {
 	uint32_t bytes = MIN_COPIES_BYTES;
@@ -118,7 +118,7 @@ static void size_copies(struct bpf_map *copies)
 		bpf_map__set_max_entries(copies, bytes);
 }
 
-/* Returns how many pages fit into the shards that may be made. */
+/* Returns the number of pages for which the shards have space. */
 static uint32_t count_pages(const struct run *run)
 {
 	uint64_t n_shards = unwind_options_of(run)->mem_bytes / sizeof(struct unwind_shard);
@@ -128,7 +128,7 @@ static uint32_t count_pages(const struct run *run)
 	return n_shards ? (uint32_t)n_shards * UNWIND_SHARD_PAGES : UNWIND_SHARD_PAGES;
 }
 
-/* The kernel allocates maps at once: several times the machine's current need. */
+/* Sizes the maps to several times the machine's current need, because they can't grow later. */
 static void size_maps(struct run *run, size_t n_processes)
 {
 	size_t wanted = (size_t)libbpf_num_possible_cpus() * CPU_PROCESSES;
@@ -187,7 +187,7 @@ int unwind_maps_configure(struct run *run, bool by_cfi, size_t n_processes)
 
 /* ---- memory ---- */
 
-/* The pipe holds several orders per shard. */
+/* Sends an order without blocking: the pipe has space for several orders per shard. */
 static void give_order(struct unwind_maps *maps, uint32_t shard, bool is_out)
 {
 	struct order order = { shard, maps->shard_fds[shard], is_out };
@@ -206,7 +206,10 @@ static void wait_for_orders(const struct unwind_maps *maps, uint32_t n)
 		nanosleep(&while_waiting, NULL);
 }
 
-/* BPF must not look into a former shard n for contents of this one. */
+/*
+ * Creates shard n once the former shard n is out of the map: BPF must not search that for the
+ * contents of this one.
+ */
 static struct unwind_shard *new_shard(uint32_t n, void *arg)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
@@ -290,7 +293,7 @@ struct unwind_mapping *unwind_maps_array(const struct unwind_maps *maps, uint32_
 
 /* ---- shards ---- */
 
-/* A map of maps takes no batches before 5.14. */
+/* Updates one by one: maps of maps have no batches before Linux 5.14. */
 static int install_one_by_one(int fd, const uint32_t *keys, const int *fds, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
@@ -299,7 +302,7 @@ static int install_one_by_one(int fd, const uint32_t *keys, const int *fds, uint
 	return 0;
 }
 
-/* Installs shards in one batch: the first orders, up to a removal. Returns how many. */
+/* Installs shards in one batch: the first orders, up to a removal. Returns their number. */
 static uint32_t install_shards(struct unwind_maps *maps, const struct order *orders, uint32_t n)
 {
 	uint32_t keys[MAX_ORDERS], count = 0;
@@ -326,8 +329,8 @@ static uint32_t drop_installed(const struct unwind_maps *maps, const struct orde
 }
 
 /*
- * Runs in a thread of its own, which executes all pending orders at once: the kernel waits for a
- * grace period of some 10 ms each time. Until a shard is in the map, walks end there.
+ * Runs in its own thread and executes all pending orders together, since the kernel waits for a
+ * grace period of some 10 ms per update. Until a shard is in the map, walks that need it end.
  */
 static void *run_installer(void *arg)
 {
@@ -393,7 +396,10 @@ static bool is_outdated(const struct unwind_maps *maps, struct unwind_procs *pro
 	return unwind_procs_are_outdated(procs, pid, &change);
 }
 
-/* Copies that BPF may still make do not become more because of a walk that lacked something. */
+/*
+ * Publishes a slice. Without allow_copies, BPF's count of copies stays: an incomplete walk earns no
+ * further ones.
+ */
 static void put_slice(struct unwind_maps *maps, pid_t pid, const struct unwind_process *slice,
 		      bool allow_copies)
 {
@@ -409,12 +415,12 @@ static void put_slice(struct unwind_maps *maps, pid_t pid, const struct unwind_p
 		msg_warn("unwind tables: full at process %d, its and later stacks may be truncated "
 			 "(raise --unwind-mem)",
 			 pid);
-	maps->is_full_reported = true; /* once: a run may take days */
+	maps->is_full_reported = true;
 }
 
 /*
- * Looks before it publishes, so that hardly any walk uses a wrong slice, and after: from there on
- * BPF counts replaced code.
+ * Checks for replaced code before publishing, so that hardly any walk uses a wrong slice, and
+ * after: from then on BPF counts replaced code.
  */
 bool unwind_maps_publish(struct unwind_maps *maps, struct unwind_procs *procs, pid_t pid,
 			 const struct unwind_process *slice, bool allow_copies)
@@ -466,7 +472,7 @@ bool unwind_maps_take_perf_map(const struct unwind_maps *maps, struct process *p
 	return true;
 }
 
-/* The slice first: without the count, it could pass for an up-to-date one. */
+/* Removes the slice first: without the count, it could pass for an up-to-date one. */
 void unwind_maps_withdraw(struct unwind_maps *maps, pid_t pid)
 {
 	bpf_map_delete_elem(maps->processes_fd, &pid);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The BPF maps for walks of user stacks (bpf/abi/unwind_layout.h), in the loader: their sizes and
- * memory, the shards that are made on demand and put into the map of shards, and the published
+ * The BPF maps for walks of user stacks (bpf/abi/unwind_layout.h) in the loader: their sizes and
+ * memory, the shards that are created on demand and put into the map of shards, and the published
  * slice of each process.
  */
 #ifndef UNWIND_MAPS_H
@@ -17,81 +17,77 @@
 #include "unwind/unwind_procs.h"
 #include "unwind/unwind_tables.h"
 
-/* The options that say how user stacks are walked. */
+/* Options for walking user stacks. */
 
 struct unwind_options {
-	const char *method; /* cfi, fp or auto, which is also NULL */
-	uint64_t mem_bytes; /* for tables */
+	const char *method; /* cfi, fp or auto; NULL: auto */
+	uint64_t mem_bytes; /* limit for unwind tables, in bytes */
 };
 
-/* The stacks module does the rest. */
+/* The options only; the stacks module uses them. */
 extern const struct module unwind_module;
 
 const struct unwind_options *unwind_options_of(const struct run *run);
 
 /*
- * Before load: makes the maps as large as the machine needs (n_processes: that it has now), or
- * leaves them out with the programs that keep them. 0 or -errno, printed.
+ * Sizes the maps for the machine, which has n_processes now, or leaves out the maps and their
+ * programs without by_cfi. Called before load. Returns 0 or -errno, printed.
  */
 int unwind_maps_configure(struct run *run, bool by_cfi, size_t n_processes);
 
 struct unwind_maps;
 
-/* After load. NULL, printed, if the maps' memory can't be had. */
+/* Opens the maps after load. NULL, printed, if their memory can't be mapped. */
 struct unwind_maps *unwind_maps_open(const struct run *run);
 void unwind_maps_close(struct unwind_maps *maps);
 
-/* Returns the tables whose memory the maps are. */
+/* Returns the tables that are stored in the maps. */
 struct unwind_tables *unwind_maps_tables(const struct unwind_maps *maps);
 
-/* Returns the array of mappings, with its size. */
+/* Returns the array of mappings, with its capacity in *n. */
 struct unwind_mapping *unwind_maps_array(const struct unwind_maps *maps, uint32_t *n);
 
 /*
- * Starts the thread that keeps the map of shards, and waits until it holds every shard. 0 or
- * -errno, printed.
+ * Starts the thread that updates the map of shards, and waits until the map contains every shard.
+ * Returns 0 or -errno, printed.
  */
 int unwind_maps_start(struct unwind_maps *maps);
 
-/* Waits until it holds those that came since. */
+/* Waits until the map of shards contains all shards created since. */
 void unwind_maps_wait(const struct unwind_maps *maps);
 
 /*
- * Publishes the slice that the last update of the process gave. False: something has taken the
- * place of code since, of which BPF knew nothing; nothing is published then, BPF may still have a
- * former slice, and the next update reads the mappings again. allow_copies: what is missing in the
- * slice from now on is worth copies of the stack.
+ * Publishes the slice from the last update of the process. False: code was replaced since, which
+ * BPF did not notice: nothing is published, BPF may still have a former slice, and the next update
+ * reads the mappings again. allow_copies: BPF may copy further stacks that the slice can't walk.
  */
 bool unwind_maps_publish(struct unwind_maps *maps, struct unwind_procs *procs, pid_t pid,
 			 const struct unwind_process *slice, bool allow_copies);
 
 /*
- * Makes BPF read the size of the process's perf map from now on, with each stack of a process
- * whose names say so (UNWIND_HAS_PERF_MAP). The process has a copy of the descriptor until its end.
+ * Makes BPF read the size of the process's perf map from now on, with each stack if the process's
+ * names contain UNWIND_HAS_PERF_MAP. The process owns a duplicate of the descriptor until its end.
  */
 bool unwind_maps_take_perf_map(const struct unwind_maps *maps, struct process *p, int map_fd);
 
-/* The process has ended. */
+/* Removes a process that has ended. */
 void unwind_maps_withdraw(struct unwind_maps *maps, pid_t pid);
 
-/*
- * Returns true if BPF walks the process's stacks by that slice, unless it has counted a change
- * since.
- */
+/* Returns true if BPF uses this slice for the process, unless it has counted a change since. */
 bool unwind_maps_have(const struct unwind_maps *maps, pid_t pid,
 		      const struct unwind_process *slice);
 
-/* Removes the slice that BPF uses for the process, if it is another one than this: true. */
+/* Removes the slice that BPF uses for the process, unless it is this one. True: removed. */
 bool unwind_maps_take_other(struct unwind_maps *maps, pid_t pid,
 			    const struct unwind_process *slice);
 
-/* Visits the processes for which BPF has tables, some maybe twice; visit may remove the tables. */
+/* Visits the processes with tables in BPF, some perhaps twice; visit() may remove the tables. */
 void unwind_maps_visit(const struct unwind_maps *maps, bool (*is_wanted)(pid_t pid, void *arg),
 		       void (*visit)(pid_t pid, void *arg), void *arg);
 
 /*
- * Returns the count of changes that make a slice wrong (struct unwind_process). From the first
- * question on, execs count.
+ * Returns the number of changes that invalidate a slice (struct unwind_process). From the first
+ * call on, execs count, too.
  */
 uint32_t unwind_maps_changes(struct unwind_maps *maps, pid_t pid);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * User stacks of all traced processes: tables at the start for every process, then as the kernel's
- * process events come in. A stack that lacked tables all the same makes its process looked at
- * again. See user_stacks.h.
+ * User stacks of all traced processes: tables are made at the start for every process, then after
+ * process events. If a stack lacked tables nevertheless, its process is rescanned. See
+ * user_stacks.h.
  */
 #include <errno.h>
 #include <signal.h>
@@ -22,27 +22,27 @@
 #include "unwind/unwind_remote.h"
 
 #define SWEEP_EXITS  4096
-#define UPDATES	     4	       /* in a row of one process */
-#define LOG_MAPPINGS (1 << 17) /* 5 MB: 10,000 programs that begin and end within seconds */
+#define UPDATES	     4	       /* attempts for one process */
+#define LOG_MAPPINGS (1 << 17) /* 5 MB: 10,000 programs that start and exit within seconds */
 
 struct user_stacks {
 	struct run *run;
 	bool is_wanted, hits_few, by_cfi;
 	struct runtime_settings runtime_settings;
-	struct watch *watch; /* NULL: not opened */
-	bool has_no_watch;   /* and can't be */
+	struct watch *watch; /* NULL: not opened, or failed */
+	bool has_no_watch;   /* opening the watch failed */
 	struct processes *processes;
 	struct unwind_maps *maps;
 	struct unwind_procs *procs;
-	struct runtime_frames *frames; /* NULL: not wanted, or before load */
-	pid_t *changed;		       /* since the last batch of events */
+	struct runtime_frames *frames; /* NULL: no kinds requested, or before load */
+	pid_t *changed;		       /* processes changed since the last batch of events */
 	size_t n_changed, changed_cap;
 	unsigned int n_exits;
 };
 
 /*
- * Chooses the kinds that BPF walks: rare ones, whose code is large, only if a process has one, or
- * for a command, whose programs are not known yet.
+ * Chooses the kinds that BPF walks: rare ones, whose code is large, only if a running process has
+ * one, or for a command, whose programs are not known yet.
  */
 static int configure_runtimes(struct user_stacks *us, const struct runtime_settings *runtimes,
 			      const pid_t *pids, size_t n)
@@ -93,13 +93,13 @@ static uint32_t count_changes(struct user_stacks *us, pid_t pid)
 	return unwind_maps_changes(us->maps, pid);
 }
 
-/* The count of changes is read first: a change while the mappings are read counts. */
+/* Reads the count of changes first, so that a change while the mappings are read is noticed. */
 static void update_process(struct user_stacks *us, pid_t pid, struct unwind_process *slice)
 {
 	unwind_procs_update(us->procs, pid, count_changes(us, pid), slice);
 }
 
-/* Mappings may keep changing while they are looked at: then BPF gets none of them. */
+/* Publishes a slice. If the mappings keep changing meanwhile, BPF gets none. */
 static void publish(struct user_stacks *us, pid_t pid, struct unwind_process *slice,
 		    bool allow_copies)
 {
@@ -115,7 +115,7 @@ static void publish(struct user_stacks *us, pid_t pid, struct unwind_process *sl
 }
 
 /*
- * Updates processes: a process's runtime layout first, so that a child that takes over its slice
+ * Updates processes: the runtime layout before the slice, so that a child that inherits the slice
  * has a layout, too. Stops at a signal, since thousands of processes may need new tables.
  */
 static void update_processes(struct user_stacks *us, const pid_t *pids, size_t n, bool allow_copies)
@@ -181,7 +181,7 @@ void user_stacks_catch_up(struct user_stacks *us)
 		watch_read(us->watch);
 }
 
-/* Without a list of processes all are of interest; with one, the listed ones and their children. */
+/* Returns true for all processes or, if the user listed some, for those and their children. */
 static bool is_interesting(const struct user_stacks *us, pid_t pid)
 {
 	return !target_lists_pids(us->run) || unwind_procs_knows(us->procs, pid);
@@ -201,15 +201,15 @@ static void on_changed(pid_t pid, void *arg)
 }
 
 /*
- * A new program gets its tables at once or, if few processes have a stack before they exit, with
- * its first stack, which BPF copies. Listed processes are few.
+ * Returns true if a new program gets its tables with its first stack, which BPF copies, because few
+ * processes have a stack before they exit; else at once. Listed processes are few.
  */
 static bool tables_wait(const struct user_stacks *us)
 {
 	return us->hits_few && !target_lists_pids(us->run);
 }
 
-/* BPF has dropped the process's former slice. */
+/* Handles an exec: BPF has dropped the process's slice. */
 static void on_executed(pid_t pid, void *arg)
 {
 	struct user_stacks *us = arg;
@@ -221,7 +221,7 @@ static void on_executed(pid_t pid, void *arg)
 		runtime_frames_update(us->frames, pid);
 }
 
-/* A child must not keep a slice that its parent has had replaced: its place will be used again. */
+/* Removes a child's slice if its parent's was replaced meanwhile: the old space will be reused. */
 static void take_other_slice(pid_t pid, void *arg)
 {
 	struct user_stacks *us = arg;
@@ -243,7 +243,7 @@ static void on_forked(pid_t parent, pid_t child, void *arg)
 		take_other_slice(child, us);
 }
 
-/* Most short processes never had a stack: then BPF has nothing of them. */
+/* Returns false for most short processes: without a stack, BPF has no entry for them. */
 static bool may_be_in_maps(const struct user_stacks *us, pid_t pid)
 {
 	const struct process *p = processes_find(us->processes, pid);
@@ -271,7 +271,7 @@ static bool is_gone(pid_t pid, void *arg)
 	return (!p || p->exit_ns) && kill(pid, 0) && errno == ESRCH;
 }
 
-/* Sweeps processes whose begin or exit was missed: events were lost. */
+/* Removes processes whose start or exit event was lost. */
 static void sweep_maps(struct user_stacks *us)
 {
 	unwind_maps_visit(us->maps, is_gone, take_out_of_maps, us);
@@ -290,14 +290,17 @@ static void on_exited(pid_t pid, void *arg)
 		sweep_maps(us);
 }
 
-/* Returns true if tables can wait: copied stacks lack functions of runtimes. Opens new files. */
+/*
+ * Returns true if the process's tables can wait: it has none, and no runtime, whose functions
+ * copied stacks would lack. Opens new files.
+ */
 static bool may_wait(const struct user_stacks *us, pid_t pid)
 {
 	return !unwind_procs_knows(us->procs, pid) &&
 	       !runtime_frames_preload(us->frames, us->processes, pid);
 }
 
-/* It may have ended since it changed. */
+/* Returns false if the process has exited since, or its tables can wait. */
 static bool wants_tables(struct user_stacks *us, pid_t pid)
 {
 	struct process *p = processes_find(us->processes, pid);
@@ -325,8 +328,8 @@ static bool is_unknown(pid_t pid, void *arg)
 }
 
 /*
- * Children whose fork was lost have slices, too. If tables wait, the table of processes lists those
- * with slices.
+ * Handles lost events. Children whose fork event was lost have slices, too. If tables wait, only
+ * the known processes are rescanned.
  */
 static void on_lost(void *arg)
 {
@@ -405,7 +408,7 @@ static size_t walk_thread(struct user_stacks *us, const struct unwind_thread *th
 	return unwind_walk_thread(&view, thread, words, STACK_DEPTH, reason);
 }
 
-/* Events that are still to be read don't matter: the process itself is looked at. */
+/* Ignores unread events, since the process itself is read. */
 size_t user_stacks_walk_thread(struct user_stacks *us, const struct unwind_thread *thread,
 			       const struct runtime_definer *definer, uint64_t *words, int *reason)
 {
@@ -437,7 +440,10 @@ static bool has_slice_of(const struct user_stacks *us, pid_t pid, uint32_t chang
 	return unwind_procs_find(us->procs, pid, slice) && slice->change == change;
 }
 
-/* BPF has none of a process that was forked before it was attached, or has its parent's former. */
+/*
+ * Returns true if BPF uses the current slice; not if the process was forked before BPF was
+ * attached, or inherited its parent's former slice.
+ */
 static bool is_published(const struct user_stacks *us, pid_t pid, uint32_t change)
 {
 	struct unwind_process slice;
@@ -446,8 +452,9 @@ static bool is_published(const struct user_stacks *us, pid_t pid, uint32_t chang
 }
 
 /*
- * The published tables are true of the moment of the copy: they were read at the same count of
- * changes, and nothing has been mapped in between. BPF counts no changes while it has no slice.
+ * Returns true if the published tables were valid when the stack was copied: they were read at the
+ * same count of changes, and nothing has been mapped in between. BPF counts no changes while it has
+ * no slice.
  */
 static bool holds_of_copy(const struct user_stacks *us, const struct unwind_copy *copy)
 {
@@ -476,8 +483,8 @@ static bool needs_more(int reason)
 }
 
 /*
- * After a change, BPF no longer uses the tables of before. Anonymous memory that replaced code is a
- * change without an event: it is noticed here.
+ * Walks a copy. After a change, BPF no longer uses the older tables. Anonymous memory that replaced
+ * code is a change without an event: it is noticed here.
  */
 size_t user_stacks_walk_copy(struct user_stacks *us, const struct unwind_copy *copy,
 			     uint64_t *words, size_t max, int *reason)
@@ -489,7 +496,7 @@ size_t user_stacks_walk_copy(struct user_stacks *us, const struct unwind_copy *c
 	if (!is_published(us, pid, change))
 		update_processes(us, &pid, 1, true);
 	n = walk_copy_now(us, copy, words, max, reason);
-	if (needs_more(*reason)) /* the process may be gone, or another program */
+	if (needs_more(*reason)) /* the process may have exited, or execed */
 		n = walk_copy(us, copy, unwind_procs_recall(us->procs, pid, copy->time_ns), words,
 			      max, reason);
 	if (!needs_more(*reason) || change != copy->change)
@@ -550,7 +557,7 @@ static int open_tables(struct user_stacks *us)
 	return us->runtime_settings.kinds && !us->frames ? -EIO : 0;
 }
 
-/* Events are opened first, so that nothing slips through between them and the look around. */
+/* Opens events first, so that no process is missed between them and the scan. */
 int user_stacks_start(struct user_stacks *us)
 {
 	struct watch_handlers handlers = { on_forked, on_executed, on_changed, on_exited,

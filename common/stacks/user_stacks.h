@@ -2,7 +2,7 @@
 /*
  * Complete user stacks for stack tools: unwind tables of every file that traced processes execute,
  * and the processes' mappings, in BPF maps (unwind_maps.h); fork, exec, dlopen and exit are
- * followed. The stacks module has one of these.
+ * followed. Owned by the stacks module.
  */
 #ifndef USER_STACKS_H
 #define USER_STACKS_H
@@ -20,18 +20,18 @@
 struct user_stacks;
 
 /*
- * Before load. wanted: user stacks are taken. hits_few: most short processes have no stack, so a
- * new process gets tables with its first one. runtimes: kinds to show, if supported. NULL, printed,
- * if the object can't be configured.
+ * Configures walks of user stacks, before load. wanted: user stacks are walked. hits_few: most
+ * short processes have no stack, so a new process gets tables with its first one. runtimes: kinds
+ * to show, if supported. NULL, printed, if the object can't be configured.
  */
 struct user_stacks *user_stacks_new(struct run *run, bool wanted, bool hits_few,
 				    const struct runtime_settings *runtimes);
 void user_stacks_free(struct user_stacks *us);
 
-/* After load: looks at all processes of interest. 0 or -errno, printed. */
+/* Reads the mappings of all processes of interest, after load. Returns 0 or -errno, printed. */
 int user_stacks_start(struct user_stacks *us);
 
-/* The command is held: waits until all its tables are there. */
+/* Waits until BPF has all tables of the command, which is held meanwhile. */
 void user_stacks_learn_command(struct user_stacks *us);
 
 /* Returns true if some files have no tables because memory for them ran out. */
@@ -43,49 +43,50 @@ bool user_stacks_lack_tables(const struct user_stacks *us);
  */
 struct watch *user_stacks_watch(struct user_stacks *us);
 
-/* Returns the table of processes; without a watch, one that no events are fed to. */
+/* Returns the table of processes; without a watch, one that receives no events. */
 struct processes *user_stacks_processes(struct user_stacks *us);
 
 /* Rescans a process after a stack that lacked tables. */
 void user_stacks_learn(struct user_stacks *us, pid_t pid);
 
 /*
- * A process has a perf map, open as map_fd: from now on its stacks' ids depend on the map's size
- * (struct dso_options, arg is the user_stacks).
+ * Notes that a process has a perf map, open as map_fd: from now on its stack ids depend on the
+ * map's size (found_map() of struct dso_options; arg: the user_stacks).
  */
 void user_stacks_take_perf_map(pid_t pid, int map_fd, void *arg);
 
-/* Handles a stack that lacked functions of a runtime. */
+/* Handles a stack without functions of a runtime: the layout may be wrong. */
 void user_stacks_miss_functions(struct user_stacks *us, pid_t pid);
 
-/* At the end: reports a runtime that started too late for its functions to be shown. */
+/* Reports, at the end of a run, a runtime that started too late for its functions to be shown. */
 void user_stacks_print_late(const struct user_stacks *us);
 
-/* Reads the events of processes that there are now: in the middle of long work. */
+/* Reads pending process events, in the middle of long work. */
 void user_stacks_catch_up(struct user_stacks *us);
 
 /*
  * Walks the stack of a thread that was off CPU before tracing began, by the same tables. Writes at
  * most STACK_WORDS words of a stack_def, leaf first, and how the walk ended (enum unwind_reason);
  * passes meanings of functions to define() before. Returns the number of words, at least 1: only
- * the leaf if the thread has continued meanwhile.
+ * the leaf if the thread has run meanwhile.
  */
 size_t user_stacks_walk_thread(struct user_stacks *us, const struct unwind_thread *thread,
 			       const struct runtime_definer *definer, uint64_t *words, int *reason);
 
 /*
- * Copies the stack of such a thread, whose process has no tables yet: making them takes a while, in
- * which the thread may go on. NULL: it has them, or the thread has. Free with free().
+ * Copies the stack of a thread that was off CPU and whose process has no tables yet: the thread may
+ * run while tables are made. NULL: the process has tables, or the thread has run. Freed with
+ * free().
  */
 struct unwind_copy *user_stacks_copy_thread(struct user_stacks *us,
 					    const struct unwind_thread *thread);
 
-/* Returns true if BPF copies stacks that it can't walk yet: with tables only. Known before load. */
+/* Returns true if BPF copies stacks that it can't walk yet (with tables only), even before load. */
 bool user_stacks_makes_copies(const struct user_stacks *us);
 
 /*
- * Walks a stack that BPF has copied, as user_stacks_walk_thread(). Updates the state of its process
- * if need be.
+ * Walks a stack that BPF has copied; results as in user_stacks_walk_thread(), at most max words.
+ * Updates the tables of its process if necessary.
  */
 size_t user_stacks_walk_copy(struct user_stacks *us, const struct unwind_copy *copy,
 			     uint64_t *words, size_t max, int *reason);

@@ -37,7 +37,7 @@ int waits_set_settings(const struct run *run, const struct wait_settings *wanted
 {
 	struct wait_settings settings = *wanted;
 
-	settings.has_windows = run->interval_ns || run->is_metrics; /* which SIGUSR1 asks for */
+	settings.has_windows = run->interval_ns || run->is_metrics; /* SIGUSR1 requests them */
 	return map_set_settings(run, ".rodata.waits", &settings, sizeof(settings));
 }
 
@@ -67,7 +67,6 @@ static int set_window(const struct run *run, const struct wait_window *window)
 	return 0;
 }
 
-/* Handles a thread that was off CPU before tracing began. */
 static void define_stack(const void *thread, void *arg)
 {
 	stacks_define_thread(arg, thread);

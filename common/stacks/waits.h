@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The loader's part of bpf/sched/waits.bpf.h: which waits are counted, and where windows of time
+ * The loader's part of bpf/sched/waits.bpf.h: which waits are counted, and at which times windows
  * cut them. For tools that also use taskstate_module and stacks_module. Functions return 0 or
  * -errno, printed.
  */
@@ -17,7 +17,7 @@ extern const struct skeleton waits_skeleton;
 #define WAIT_REMARKS (WAIT_THROTTLED + 1)
 extern const char *const wait_remarks[WAIT_REMARKS];
 
-/* The program for sampler_module, if the time on CPU is counted too. */
+/* Name of the program for sampler_module, if time on CPU is counted too. */
 #define WAITS_SAMPLER "waits_sample"
 
 /* Configures bpf/waits.bpf.c before load. */
@@ -26,12 +26,15 @@ int waits_configure(const struct run *run, const struct wait_settings *wanted);
 /* Configures another program that includes bpf/sched/waits.bpf.h. */
 int waits_set_settings(const struct run *run, const struct wait_settings *wanted);
 
-/* Once all is attached: threads that are off CPU wait from the window's start on. */
+/*
+ * Opens the first window, once all programs are attached: threads that are off CPU wait from the
+ * window's start on.
+ */
 int waits_start(struct run *run);
 
 /*
- * Ends the window before a report: threads have waited, or run, until run->end_ns, and the rest
- * belongs to the next window. A peek counts finished waits only.
+ * Ends the window before a report: waits and runs count up to run->end_ns; the rest belongs to the
+ * next window. A peek counts finished waits only.
  */
 int waits_end_window(struct run *run);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Finds separate debug files; see debugfile.h. The traced side may have put any file in their
- * places, so the cheap checks come first, and the bytes that go into CRCs are bounded.
+ * Finds separate debug files; see debugfile.h. The traced side may have put any file where one is
+ * expected, so the cheap checks come first, and the bytes read for CRCs are bounded.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,11 +27,11 @@
 
 #define DEBUG_FOLDER	 "/usr/lib/debug"
 #define CHUNK_BYTES	 (256u << 10)
-#define CRC_MAX_BYTES	 (1ull << 30) /* limit of one file; libLLVM's has 0.3 GiB */
-#define CRC_HOURLY_BYTES (8ull << 30) /* of all */
+#define CRC_MAX_BYTES	 (1ull << 30) /* limit per file; that of libLLVM has 0.3 GiB */
+#define CRC_HOURLY_BYTES (8ull << 30) /* limit of all files per hour */
 #define SUMS_KEPT	 64
 
-/* The debug file that is wanted. */
+/* Identity of the debug file that is searched for. */
 struct wanted {
 	const struct elffile *f;
 	uint8_t id[ELFFILE_BUILD_ID_MAX];
@@ -39,7 +39,7 @@ struct wanted {
 	char link[256];
 	uint32_t crc;
 	bool has_link;
-	/* the file is shared by files of other code: only the build-id identifies it */
+	/* shared by other debug files: only the build-id identifies it */
 	bool is_shared;
 };
 
@@ -74,7 +74,7 @@ static Elf_Scn *next_code_section(Elf *elf, Elf_Scn *scn, GElf_Shdr *sh)
 	return NULL;
 }
 
-/* A file that was relocated later (prelink) has other addresses than its symbols. */
+/* Compares code sections: prelink may have moved the file to other addresses than its symbols. */
 static bool has_same_code(const struct elffile *a, const struct elffile *b)
 {
 	Elf_Scn *x = NULL, *y = NULL;
@@ -89,13 +89,13 @@ static bool has_same_code(const struct elffile *a, const struct elffile *b)
 	return !x && !y;
 }
 
-/* Cache of files' checksums, for evicted symbol tables that are read again. */
+/* Checksums of recent files, for evicted symbol tables that are read again. */
 static struct {
 	struct sum {
 		struct stat file;
 		uint32_t crc;
 	} sums[SUMS_KEPT];
-	size_t n; /* number of checksums so far; the oldest were overwritten */
+	size_t n; /* number of checksums stored so far: a ring of the latest SUMS_KEPT */
 	struct rate_limit bytes;
 	bool has_said_spent;
 } known = { .bytes = { .amount = CRC_HOURLY_BYTES, .period_ns = 3600 * NS_PER_S } };
@@ -172,7 +172,7 @@ static bool has_crc(int fd, uint64_t bytes, uint32_t wanted)
 	return crc == wanted;
 }
 
-/* Equal build-ids prove as much as a CRC, which requires reading the whole file. */
+/* Checks the file by build-id or else by CRC, which requires reading the whole file. */
 static bool is_wanted(const struct wanted *w, int fd, const struct elffile *debug, bool by_name)
 {
 	int same_id = compare_build_id(w, debug);
@@ -185,7 +185,7 @@ static bool is_wanted(const struct wanted *w, int fd, const struct elffile *debu
 	       (same_id == 1 || has_crc(fd, debug->bytes, w->crc));
 }
 
-/* Takes over fd. Returns it if it is the wanted file, else -ENOENT. */
+/* Returns fd if it is the wanted file; else closes it and returns -ENOENT. */
 static int check_file(const struct wanted *w, int fd, bool by_name, struct elffile *debug)
 {
 	if (fd < 0) {
@@ -279,7 +279,7 @@ int debugfile_fetch(const struct elffile *f, struct elffile *debug)
 
 /* ---- files shared by debug files (dwz) ---- */
 
-/* Reads a name and, after its end, a build-id. False: the section lacks one of them. */
+/* Reads a name, terminated by 0, and the build-id after it. False: one of them is missing. */
 static bool describe_shared(const Elf_Data *data, struct wanted *w, char name[PATH_MAX])
 {
 	size_t n = data && data->d_buf ? strnlen(data->d_buf, data->d_size) : 0;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Separate files with the symbols of a stripped one: by build-id (/usr/lib/debug/.build-id), by
+ * Finds the separate debug file of a stripped file: by build-id (/usr/lib/debug/.build-id), by
  * .gnu_debuglink (next to the file, in .debug/ there, and below /usr/lib/debug), in debuginfod's
- * cache, or from its servers.
+ * cache, or on its servers.
  *
  * Directories are searched in the root of the process that mapped the file, then in the tracer's; a
- * path never leads out of the root that it began in (roots.h). A file is taken only if it is proven
- * to belong to the stripped one: by the same build-id, or, found by name where not both have one,
- * by its CRC; and in either case by having the same code sections at the same addresses.
+ * path never leads out of the root that it began in (roots.h). A debug file is accepted only if it
+ * provably belongs to the stripped one: by the same build-id or, if it was found by name and one of
+ * the two has no build-id, by its CRC; in either case it has the same code sections at the same
+ * addresses.
  */
 #ifndef DEBUGFILE_H
 #define DEBUGFILE_H
@@ -21,37 +22,37 @@ struct roots;
 
 /* Search path of debug files. */
 struct debug_place {
-	int root_fd;	  /* root directory of the process that mapped the file; below 0: unknown */
-	int own_root_fd;  /* -1: don't look there */
-	const char *path; /* path of the stripped file, from root_fd; NULL: none */
-	pid_t gone_pid;	  /* process that mapped it, if that has exited; else 0 */
+	int root_fd;	  /* root of the process that mapped the file; negative: unknown */
+	int own_root_fd;  /* the tracer's root directory; -1: not searched */
+	const char *path; /* path of the stripped file in root_fd; NULL: none */
+	pid_t gone_pid;	  /* process that mapped the file, if it has exited; else 0 */
 };
 
 /*
- * Sets the place to that of a file which a process has mapped by that path; frees a former path.
- * The root descriptor belongs to roots. False: the process is gone; another one may have the file,
- * too.
+ * Fills in the search path for a file that process pid has mapped as path; frees the former path.
+ * root_fd is borrowed from roots. False: the process is gone; try another process that has the file
+ * mapped.
  */
 bool debug_place_find(struct debug_place *place, struct roots *roots, pid_t pid, const char *path);
 void debug_place_free(struct debug_place *place);
 
 /*
- * Opens the debug file of f by its build-id or its link, in the debug directories and next to the
- * stripped file. Returns its descriptor, with *debug opened on it; -ENOENT: there is none.
+ * Opens the debug file of f by its build-id or .gnu_debuglink, in the debug directories and next to
+ * the stripped file. Returns its descriptor, with *debug opened on it; -ENOENT: not found.
  */
 int debugfile_open(const struct elffile *f, const struct debug_place *place, struct elffile *debug);
 
 /*
- * Opens it from debuginfod's cache, or if DEBUGINFOD_URLS is set, its servers, with debuginfod's
- * library, loaded on demand. Not possible in a static binary: reported once. Returns what
- * debugfile_open() returns.
+ * Opens the debug file of f from debuginfod's cache or, if DEBUGINFOD_URLS is set, from its
+ * servers, with debuginfod's library, loaded on demand. Not possible in a static binary: reported
+ * once. Returns the same as debugfile_open().
  */
 int debugfile_fetch(const struct elffile *f, struct elffile *debug);
 
 /*
  * Opens the file that dwz(1) has moved shared parts of debug files into (.gnu_debugaltlink), by its
- * build-id, or by its name, which may be relative to the stripped file's directory. Returns as
- * debugfile_open(), and -ENODATA if f shares nothing.
+ * build-id, or by its name, which may be relative to the stripped file's directory. Returns the
+ * same as debugfile_open(), and -ENODATA if f has no shared parts.
  */
 int debugfile_open_shared(const struct elffile *f, const struct debug_place *place,
 			  struct elffile *shared);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * debuginfod's cache and client. The client's library brings curl and TLS with it, so it is loaded
- * only when servers are set and something is missing (dynlib.h).
+ * Uses debuginfod's cache and client. The client's library brings curl and TLS with it, so it is
+ * loaded only when servers are set and a file is missing (dynlib.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +39,7 @@ static void write_hex(char *to, const uint8_t *id, size_t bytes)
 		sprintf(to + 2 * i, "%02x", id[i]);
 }
 
-/* Opens the file in one directory of the cache; folder: -ENOENT if it is NULL or relative. */
+/* Opens the file in the cache directory folder/below; -ENOENT if folder is NULL or relative. */
 static int open_in(const char *folder, const char *below, const char *hex)
 {
 	char path[PATH_MAX];
@@ -51,7 +51,7 @@ static int open_in(const char *folder, const char *below, const char *hex)
 	return root_open_regular(open(path, O_PATH | O_CLOEXEC));
 }
 
-/* Uses the directory named by the environment, or the first default one that has the file. */
+/* Searches the directory named by the environment or, if none is, all default ones. */
 int debuginfod_open_cached(const uint8_t *id, size_t bytes)
 {
 	const char *own = getenv("DEBUGINFOD_CACHE_PATH"), *home = getenv("HOME");
@@ -75,9 +75,9 @@ struct client {
 	find_fn *find;
 	uint64_t pause_end_ns;
 
-	/* the query in progress */
+	/* current query */
 	long at;
-	uint64_t came_ns; /* when something has come last */
+	uint64_t came_ns; /* time of the latest progress */
 	bool is_late;
 };
 
@@ -90,7 +90,10 @@ static struct client *the_client(void)
 
 /* ---- reasons to cancel a query ---- */
 
-/* at: number of bytes received; before the first byte, number of the call. */
+/*
+ * Returns true to cancel the query. at: number of bytes received; before the first byte, number of
+ * the call.
+ */
 static int check_progress(void *handle, long at, long all)
 {
 	struct client *c = the_client();
@@ -149,13 +152,13 @@ static void pause_asking(struct client *c, int err)
 		 strerror(abs(err)), PAUSE_MINUTES);
 }
 
-/* The file may also be larger than DEBUGINFOD_MAXSIZE. */
+/* Returns true if a server has answered. -EFBIG: the file is larger than DEBUGINFOD_MAXSIZE. */
 static bool is_answer(int fd)
 {
 	return fd >= 0 || fd == -ENOENT || fd == -EFBIG;
 }
 
-/* If servers can't be reached, each further query would take as long. */
+/* Queries the servers; pauses if none can be reached, since a query then takes long. */
 static int ask(struct client *c, const uint8_t *id, size_t bytes)
 {
 	int fd;
@@ -186,9 +189,7 @@ static int download(struct client *c, const uint8_t *id, size_t bytes)
 	return ask(c, id, bytes);
 }
 
-/*
- * Preserves errno, which the library may set and which is about the file being read; see elfsyms.c.
- */
+/* Preserves errno, which is about the file being read (see elfsyms.c); the library may set it. */
 int debuginfod_download(const uint8_t *id, size_t bytes)
 {
 	struct client *c = the_client();

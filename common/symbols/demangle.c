@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Demangling; see demangle.h. The traced side chooses the names, and a name of a hundred letters
- * can stand for a text of 2^50. So the text is received in pieces, and longjmp(3) aborts the
- * demangler when it gets too long. The C++ demangler keeps everything on the stack; the Rust one
- * may leak the few bytes of one identifier.
+ * Demangles names; see demangle.h. The traced side chooses the names, and a name of a hundred
+ * letters can stand for a text of 2^50. So the text is received in pieces, and longjmp(3) aborts
+ * the demangler when it gets too long. The C++ demangler keeps all its data on the stack; the Rust
+ * one may leak the few bytes of one identifier.
  */
 #include <setjmp.h>
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "symbols/demangle.h"
 
-/* libiberty's demangle.h, which is in another place on each distribution. */
+/* From libiberty's demangle.h, whose path differs between distributions. */
 #define DMGL_PARAMS (1 << 0)
 #define DMGL_ANSI   (1 << 1)
 
@@ -49,7 +49,7 @@ static void append(const char *bytes, size_t n, void *arg)
 	t->bytes[t->used] = '\0';
 }
 
-/* Rust's legacy names are C++ names with a hash at the end, so they come first. */
+/* Demangles Rust first: its legacy names are C++ names with a hash at the end. */
 static bool print_name(struct text *t, const char *name)
 {
 	if (setjmp(t->too_long))
@@ -61,9 +61,10 @@ static bool print_name(struct text *t, const char *name)
 }
 
 /*
- * In Rust's names (v0), "G" with a number in base 62 and "_" is the number of lifetimes that a type
- * binds. libiberty loops that often, even after reaching its output limit: a number of ten digits
- * takes years. An identifier may look the same, and is then left mangled.
+ * Returns true if a Rust name (v0) may bind too many lifetimes: "G", a number in base 62 and "_" is
+ * the number of lifetimes that a type binds. libiberty loops that often, even after reaching its
+ * output limit: a number of ten digits takes years. An identifier may look the same, and is then
+ * left mangled.
  */
 static bool binds_too_many(const char *name)
 {

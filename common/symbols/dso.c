@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Symbols of mappings. A file's dso is attached to its struct file (files.h), one for all processes
- * that map it; memory with a perf map has one dso per perf map.
+ * that map it; memory with a perf map has one dso per perf map and name.
  *
- * Tables of symbols are large, and few of their names are wanted. So found names are cached by
- * themselves, and the least recently used tables are evicted when all together take too much
- * memory. Their files stay open, to be read again, as long as a process maps them; files that no
- * process has mapped for a while are released, once the wanted names are resolved.
+ * Symbol tables are large, and few of their names are needed. So found names are cached separately,
+ * and the least recently used tables are evicted when all together take too much memory. Their
+ * files stay open, to be read again, as long as a process maps them; files that no process has
+ * mapped for a while are released, once the required names are resolved.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@
 
 /* ---- symbols of files ---- */
 
-/* NULL: there are none, or the file has changed. Freed with elfsyms_free(). */
+/* Reads a file's symbols, freed with elfsyms_free(). NULL: none, or the file has changed. */
 static struct elfsyms *file_syms_read(const struct file *file, const struct debug_place *place)
 {
 	struct elfsyms *syms = file_is_unchanged(file) ? elfsyms_load(file->fd, place) : NULL;
@@ -45,7 +45,7 @@ static struct elfsyms *file_syms_read(const struct file *file, const struct debu
 /* ---- known names ---- */
 
 #define MANY	     4096	/* some 250 bytes each */
-#define MANY_STRINGS (6 * MANY) /* also for generated code, which has no offsets */
+#define MANY_STRINGS (6 * MANY) /* includes names of generated code, which has no offsets */
 
 void known_names_init(struct known_names *names)
 {
@@ -62,7 +62,7 @@ const char *known_names_keep(struct known_names *names, const char *string)
 	return string ? strpool_intern(names->strings, string) : NULL;
 }
 
-/* Ids of the map are never 0, so they are offset + 1. */
+/* Finds the name of an offset. Keys are offset + 1, since idmap has no key 0. */
 static const struct known_name *known_names_find(const struct known_names *names,
 						 const struct idmap *offsets, uint64_t offset)
 {
@@ -207,7 +207,6 @@ void dso_cache_free(struct dso_cache *cache)
 	free(cache);
 }
 
-/* One more in the table. */
 static struct dso *dso_new(struct dso_cache *cache, enum dso_kind kind, uint64_t hash)
 {
 	struct dso *dso = mem_zalloc(1, sizeof(*dso));
@@ -229,7 +228,7 @@ static uint64_t dso_hash_file(const struct file *file)
 	return hash_add(0, (uintptr_t)file);
 }
 
-/* Returns the hash by which dsos of files are found: before, and after their release. */
+/* Returns the hash of a dso by dev and ino, for dsos whose file was released. */
 static uint64_t dso_hash_version(const struct stat *version)
 {
 	return hash_add(hash_add(0, version->st_dev), version->st_ino);
@@ -246,7 +245,7 @@ static void dso_free_tables(struct dso *dso)
 	lru_use(&dso->cache->tables, &dso->tables, 0);
 }
 
-/* Frees its symbol tables, which can be read again; dso_drop_tables(): for lack of memory. */
+/* Evicts symbol tables to free memory; they can be read again. */
 static void dso_drop_tables(struct dso *dso)
 {
 	dso_free_tables(dso);
@@ -273,7 +272,7 @@ bool dso_is_leaving(const struct dso *dso)
 	return dso && dso->is_leaving;
 }
 
-/* Counts dsos, except those whose file was released: they are small and go with their users. */
+/* Counts dsos, except those with a released file: they are small and freed with their last user. */
 static size_t count_dsos(const struct dso_cache *cache)
 {
 	return cache->dsos.count - cache->n_fileless;
@@ -293,7 +292,7 @@ static void free_unused(struct dso_cache *cache, struct dso *dso)
 	dso_free(dso);
 }
 
-/* Ages a dso: frees it, lists it for closing its file, or leaves it as it is. */
+/* Ages a dso: frees it, lists it for releasing its file, or does nothing. */
 static void age_dso(struct hashlink *link, void *arg)
 {
 	struct dso *dso = container_of(link, struct dso, link);
@@ -361,7 +360,7 @@ void dso_cache_age(struct dso_cache *cache, uint32_t epoch, void (*find_names)(v
 
 /* ---- files ---- */
 
-/* Debug files are searched in this process's root: the former process is gone. */
+/* Moves the search for debug files to this process's root, if the former process is gone. */
 static void place_again(struct dso_cache *cache, struct dso *dso, pid_t pid, const char *path)
 {
 	if (!dso->debug.gone_pid || dso->debug.gone_pid == pid ||
@@ -373,7 +372,7 @@ static void place_again(struct dso_cache *cache, struct dso *dso, pid_t pid, con
 	dso->place.path = dso->debug.path;
 }
 
-/* Returns the dso of a file that was released and is mapped again. */
+/* Finds the dso of a file that was released and is mapped again. */
 static struct dso *find_left(const struct dso_cache *cache, const struct file *file)
 {
 	struct hashlink *link = hashtable_first(&cache->dsos, dso_hash_version(&file->st));
@@ -446,7 +445,7 @@ static uint64_t hash_memory(const struct stat *st, const char *name)
 	return hash;
 }
 
-/* Takes over the perf map (NULL: there is none), with its status, and the name. */
+/* Returns the dso of memory. Takes over jit, a perf map with status st (NULL: none), and name. */
 static struct dso *get_memory(struct dso_cache *cache, struct jitmap *jit, const struct stat *st,
 			      char *name)
 {
@@ -499,7 +498,7 @@ uint64_t dso_address(const struct dso *dso, uint64_t offset)
 	return address == UINT64_MAX ? 0 : address;
 }
 
-/* Returns true if it has a file that can be read. */
+/* Returns true if the dso has a file that can be read. */
 static bool is_open(const struct dso *dso)
 {
 	return dso->file && dso->file->fd >= 0 && !dso->is_useless;
@@ -564,14 +563,14 @@ static void give_file_up(struct dso *dso)
 	dso->is_useless = true;
 }
 
-/* Evicts the least recently used, until at most max_bytes remain, or only the given one. */
+/* Evicts the least recently used tables until max_bytes remain, or only the given item. */
 static void drop_oldest(struct dso_cache *cache, uint64_t max_bytes, const struct lru_item *kept)
 {
 	while (cache->tables.bytes > max_bytes && cache->tables.oldest != kept)
 		dso_drop_tables(container_of(cache->tables.oldest, struct dso, tables));
 }
 
-/* Memory is freed before a table is read, since its size is unknown before. */
+/* Loads a file's tables. Frees memory before, since their size is unknown until they are read. */
 static void load_file(struct dso *dso)
 {
 	drop_oldest(dso->cache, dso->cache->options.max_bytes / 2, NULL);
@@ -603,7 +602,7 @@ static uint64_t count_bytes(const struct dso *dso)
 	       (dso->jit ? jitmap_bytes(dso->jit) : 0);
 }
 
-/* The tables of the latest dso always stay, however large. */
+/* Accounts the tables of the latest dso, which stay however large they are, and evicts others. */
 static void keep_tables(struct dso *dso)
 {
 	struct lru *tables = &dso->cache->tables;
@@ -642,7 +641,7 @@ static const struct known_name *read_tables(struct dso *dso, uint64_t offset, ui
 	return known_names_add(&dso->cache->names, &dso->known, offset, &found, frames);
 }
 
-/* NULL: no symbols are available. */
+/* Returns the name at an offset; NULL: no symbols, or no code there. */
 static const struct known_name *look_up(struct dso *dso, uint64_t offset)
 {
 	const struct known_name *known = known_names_find(&dso->cache->names, &dso->known, offset);

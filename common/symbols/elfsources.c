@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Collects the symbols of an ELF file; see elfsources.h. The sections are always the file's own: a
- * symbol that a debug file places outside of them does not belong to this file.
+ * Collects the symbols of an ELF file; see elfsources.h. The sections are always the file's own:
+ * symbols of a debug file that lie outside of them don't belong to this file.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -23,13 +23,13 @@
 /* ---- minidebug ---- */
 
 /*
- * MiniDebugInfo: the section .gnu_debugdata holds, packed with xz, an ELF file with the symbols
- * that .dynsym lacks (Fedora puts it into everything).
+ * MiniDebugInfo: the section .gnu_debugdata contains an xz-compressed ELF file with the symbols
+ * that .dynsym lacks (Fedora adds it to all files).
  */
 
 /*
- * Returns the unpacked file, freed with free(); NULL with errno set: ENOENT without such a section,
- * EINVAL if it is broken, EFBIG if it unpacks to more than 64 MiB.
+ * Returns the decompressed file, freed with free(); NULL with errno set: ENOENT without such a
+ * section, EINVAL if it is broken, EFBIG if it exceeds 64 MiB.
  */
 static void *minidebug_read(const struct elffile *f, size_t *size)
 {
@@ -44,13 +44,13 @@ static void *minidebug_read(const struct elffile *f, size_t *size)
 
 /* ---- elfsources ---- */
 
-#define COMPARED_MAX	1024 /* names that are equal in these first bytes count as equal */
+#define COMPARED_MAX	1024 /* lengths of names are compared up to this number of bytes */
 #define UNDERSCORES_MAX 16
-#define GO_RANK		4 /* above that of any symbol */
+#define GO_RANK		4 /* higher than the rank of any symbol */
 #define GO_SPARE_BYTES	4096
 #define STUB_NAME_MAX	4096
 #define STUBS_MAX_BYTES (16u << 20)
-#define MAX_CODE_ENDS	4096 /* with more unsized symbols, their code is not decoded */
+#define MAX_CODE_ENDS	4096 /* limit of unsized symbols whose code is decoded */
 
 static int read_segments(struct elfsources *s)
 {
@@ -78,7 +78,7 @@ static void add_section(struct elfsources *s, const GElf_Shdr *sh)
 	s->sections[s->n_sections++].value = sh->sh_addr + sh->sh_size;
 }
 
-/* Without section headers, takes everything executable. */
+/* Uses the executable segments as sections, if there are no section headers. */
 static void use_segments(struct elfsources *s)
 {
 	for (size_t i = 0; i < s->segs.count; i++) {
@@ -90,7 +90,7 @@ static void use_segments(struct elfsources *s)
 	}
 }
 
-/* In a broken file they may overlap: then each ends where the next one begins. */
+/* Sorts the sections. If they overlap in a broken file, each ends where the next one begins. */
 static void sort_sections(struct elfsources *s)
 {
 	addrsort(s->sections, s->n_sections);
@@ -116,7 +116,7 @@ static int read_sections(struct elfsources *s)
 	return 0;
 }
 
-/* Tries the last section first: neighbouring symbols mostly share it. */
+/* Tries the previously found section first: neighbouring symbols mostly share it. */
 const struct addr_item *elfsources_section(struct elfsources *s, uint64_t addr)
 {
 	const struct addr_item *section = s->last_section;
@@ -182,7 +182,10 @@ static int read_strings(struct source_strings *strings, const struct elffile *f,
 	return 0;
 }
 
-/* Marks of the assembler: .L labels, and $x, $d.1, ... between code and data (ARM, RISC-V). */
+/*
+ * Returns true for the assembler's markers: .L labels, and $x, $d.1, ... between code and data
+ * (ARM, RISC-V).
+ */
 static bool is_assembler_mark(const char *name)
 {
 	if (name[0] == '.')
@@ -203,7 +206,10 @@ static bool is_function(const GElf_Sym *sym, const char *name)
 	}
 }
 
-/* Weak counts as global in a linked file: glibc's read() is weak. */
+/*
+ * Ranks a symbol: typed over untyped, then global or weak over local. In a linked file weak equals
+ * global: glibc's read() is weak.
+ */
 static unsigned int rank_symbol(const GElf_Sym *sym)
 {
 	bool is_typed = GELF_ST_TYPE(sym->st_info) != STT_NOTYPE;
@@ -308,7 +314,7 @@ static union candidate candidate_of(const struct addr_item *item)
 	return (union candidate){ .value = item->value };
 }
 
-/* Compares the beginnings of names only: many long names may share an address. */
+/* Compares only the beginnings of names, for speed: many long names may share an address. */
 static bool is_better_name(const char *x, const char *y)
 {
 	size_t x_underscores = 0, y_underscores = 0;
@@ -331,7 +337,7 @@ static bool is_better(const struct elfsources *s, union candidate x, union candi
 	return is_better_name(candidate_name(s, x), candidate_name(s, y));
 }
 
-/* Sorts the candidates and keeps one for each address. */
+/* Sorts the candidates and drops all but the best one per address. */
 static void keep_best(struct elfsources *s)
 {
 	size_t kept = 0;
@@ -370,7 +376,10 @@ static bool open_debug(struct elfsources *s, const struct debug_place *place)
 	return s->debug_fd >= 0;
 }
 
-/* A broken debug file counts as none; the file itself may still have symbols. */
+/*
+ * Reads a debug file, if .symtab is missing. A broken one is ignored; the file itself may still
+ * have symbols.
+ */
 static void read_debug(struct elfsources *s, const struct debug_place *place)
 {
 	size_t n = s->n_candidates;
@@ -382,7 +391,7 @@ static void read_debug(struct elfsources *s, const struct debug_place *place)
 
 /* ---- Go ---- */
 
-/* False: no compiler makes such names, so the rest is ignored, too. */
+/* Adds a Go function. False: a name that no compiler makes; the following ones are ignored, too. */
 static bool add_go_function(struct elfsources *s, const struct gopclntab *go,
 			    const struct go_func *f, size_t room)
 {
@@ -403,7 +412,10 @@ static bool add_go_function(struct elfsources *s, const struct gopclntab *go,
 	return true;
 }
 
-/* Names may share bytes in the file; in real ones they don't. */
+/*
+ * Adds Go's functions. Space is limited as if names did not share bytes in the file; in real files
+ * they don't.
+ */
 static void add_go_functions(struct elfsources *s, const struct gopclntab *go)
 {
 	struct source_strings *strings = &s->strings[SOURCE_GO];
@@ -419,7 +431,7 @@ static void add_go_functions(struct elfsources *s, const struct gopclntab *go)
 	strings->text = mem_realloc(strings->text, strings->size, 1);
 }
 
-/* Reports with -v: a newer Go, or one that hides its functions. */
+/* Reports (-v) that the Go version is too new, or that functions are hidden. */
 static void say_unknown(const struct elffile *file)
 {
 	char link[64], path[4096];
@@ -450,7 +462,7 @@ static void read_go(struct elfsources *s)
 
 /* ---- stubs ---- */
 
-/* Returns the name of a function that starts at addr; NULL: there is none. */
+/* Returns the name of a function that starts at addr; NULL: none. */
 static const char *name_at(const struct elfsources *s, uint64_t addr)
 {
 	size_t rank = addrsort_rank(s->candidates, s->n_candidates, addr);
@@ -471,7 +483,10 @@ static size_t write_stub_name(char *to, const char *target)
 	return n + sizeof("@plt");
 }
 
-/* Gives the stubs that lead to a resolver its function's name, and drops those without a name. */
+/*
+ * Names the stubs that lead to a resolver after its function, and drops stubs without a name.
+ * Returns the number of those left.
+ */
 static size_t name_stubs(struct elfsources *s, struct plt_stub *stubs, size_t n, size_t *bytes)
 {
 	size_t kept = 0;

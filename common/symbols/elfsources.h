@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Sources of the function symbols of an ELF file, best first: its own .symtab; else that of a
- * separate debug file on this machine, else of MiniDebugInfo inside the file, else of one that
- * debuginfod has. The file's .dynsym, its PLT stubs and the functions that the Go runtime knows are
- * always added; the latter have Go's own names, where the linker's are decorated. For each address
- * the best of these candidates wins.
+ * Collects the function symbols of an ELF file from several sources, in this order: its own
+ * .symtab, else that of a separate debug file on this machine, else MiniDebugInfo inside the file,
+ * else a debug file from debuginfod. The file's .dynsym, its PLT stubs and the functions in Go's
+ * runtime tables are always added; the last have undecorated Go names. For each address the best of
+ * these candidates wins.
  */
 #ifndef ELFSOURCES_H
 #define ELFSOURCES_H
@@ -32,13 +32,13 @@ enum symbol_source {
 	N_SOURCES,
 };
 
-/* Properties of a symbol: the value of an addr_item. */
+/* Properties of a symbol, packed into the value of an addr_item. */
 union candidate {
 	struct {
-		uint64_t name : CANDIDATE_NAME_BITS; /* offset in its source's strings */
-		uint64_t size : CANDIDATE_SIZE_BITS; /* cut to CANDIDATE_MAX_BYTES */
+		uint64_t name : CANDIDATE_NAME_BITS; /* offset in the strings of its source */
+		uint64_t size : CANDIDATE_SIZE_BITS; /* at most CANDIDATE_MAX_BYTES; 0: unknown */
 		uint64_t source : 2;
-		/* of two symbols at an address, the one with the higher value wins */
+		/* the highest rank at an address wins */
 		uint64_t rank : 3;
 	};
 	uint64_t value;
@@ -46,43 +46,43 @@ union candidate {
 
 struct source_strings {
 	char *text;
-	size_t size; /* size up to the last zero byte, so that every string is terminated */
+	size_t size; /* bytes up to the last zero byte: every string is terminated */
 };
 
 struct elfsources {
 	struct elfsegs segs;
-	struct addr_item *candidates; /* ascending by address, one for each */
+	struct addr_item *candidates; /* ascending, one per address */
 	size_t n_candidates, candidates_cap;
-	struct addr_item *sections; /* sections with code, ascending; value: the end */
+	struct addr_item *sections; /* code sections, ascending; value: the end address */
 	size_t n_sections, sections_cap;
 	struct source_strings strings[N_SOURCES];
 
-	const struct elffile *file; /* not owned */
+	const struct elffile *file; /* borrowed */
 	struct elffile debug;
 	int debug_fd;
 	void *minidebug;
-	size_t n_code_ends; /* that were searched for */
+	size_t n_code_ends; /* number of calls of elfsources_code_end() */
 	const struct addr_item *last_section;
 };
 
 /*
- * place NULL: only the file itself. 0 or -errno; free it in either case. Callers that take over
- * candidates or strings set them to NULL.
+ * Reads all sources. place NULL: no separate debug files. Returns 0 or -errno; elfsources_free() is
+ * required in either case. A caller that takes over candidates or strings sets them to NULL.
  */
 int elfsources_read(struct elfsources *s, const struct elffile *file,
 		    const struct debug_place *place);
 void elfsources_free(struct elfsources *s);
 
-/* Returns true if all functions are known, not only the exported ones. */
+/* Returns true if a .symtab was found: all functions are known, not only the exported ones. */
 bool elfsources_has_all(const struct elfsources *s);
 
 /*
- * Returns the end of the code that certainly belongs to a function without size at addr; at most
+ * Returns the end of the code that provably belongs to the function without size at addr, at most
  * limit: see code_end.h.
  */
 uint64_t elfsources_code_end(struct elfsources *s, uint64_t addr, uint64_t limit);
 
-/* Returns the section with code that holds addr, or NULL. */
+/* Returns the code section that contains addr, or NULL. */
 const struct addr_item *elfsources_section(struct elfsources *s, uint64_t addr);
 
 static inline const char *candidate_name(const struct elfsources *s, union candidate c)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Function symbols of an ELF file, as a sorted array. elfsources.c delivers them in 16 bytes each,
- * sorted, the best one for each address, and the strings that their names are in. Both are stored
- * as they are: reading a large file takes hardly more memory than its result.
+ * Function symbols of an ELF file, as a sorted array. elfsources.c delivers symbols of 16 bytes,
+ * sorted, the best one per address, and the strings with their names. Both are stored unchanged, so
+ * that reading a large file takes hardly more memory than its result.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -19,13 +19,13 @@
 #define NESTING_MAX 16
 #define NO_PARENT   UINT32_MAX
 
-/* An overlong name is cut to this length, terminator included; the length marks it as overlong. */
+/* An overlong name is cut to this length (with terminator), which marks it as overlong. */
 #define ABSURD_BYTES (SYMBOL_NAME_MAX + 2)
 
 struct elfsyms {
-	/* value: a union candidate, whose size extends to the function's end */
+	/* value: a union candidate with the function's size */
 	struct addr_item *syms;
-	/* for each symbol, the earlier one that also covers its first address */
+	/* index of the symbol around this one's start; or NO_PARENT */
 	uint32_t *parents;
 	size_t count;
 	struct source_strings strings[N_SOURCES];
@@ -44,7 +44,10 @@ static bool covers(const struct addr_item *sym, uint64_t addr)
 	return addr - sym->addr < candidate_of(sym).size;
 }
 
-/* Drops the symbols that end before addr for good, so that all calls together are linear. */
+/*
+ * Returns the innermost symbol that covers addr. Skipped symbols are never visited again, so that
+ * all calls together are linear.
+ */
 static uint32_t find_parent(const struct elfsyms *es, uint64_t addr)
 {
 	uint32_t i = es->count ? es->count - 1 : NO_PARENT;
@@ -59,7 +62,7 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* A label without size inside a sized function belongs to the function and does not end it. */
+/* Adds a symbol, unless it is a label: without size, inside a function, which it does not end. */
 static void add_symbol(struct elfsyms *es, struct addr_item sym, uint64_t end)
 {
 	union candidate c = candidate_of(&sym);
@@ -73,8 +76,8 @@ static void add_symbol(struct elfsyms *es, struct addr_item sym, uint64_t end)
 }
 
 /*
- * Returns the end of a symbol: by its size, or else at the next symbol, but not after its section's
- * end. If only exported functions are known, others may lie before the next one.
+ * Returns the end of a symbol: by its size, else the next symbol, but at most its section's end. If
+ * only exported functions are known, others may lie before the next symbol.
  */
 static uint64_t find_end(struct elfsources *sources, size_t i)
 {
@@ -89,7 +92,7 @@ static uint64_t find_end(struct elfsources *sources, size_t i)
 	return elfsources_code_end(sources, sym->addr, end);
 }
 
-/* The symbols that are left take the places of candidates before them. */
+/* Builds the symbols in the memory of the candidates. */
 static struct elfsyms *build(struct elfsources *sources)
 {
 	struct elfsyms *es = mem_zalloc(1, sizeof(*es));
@@ -114,7 +117,7 @@ static struct elfsyms *load(const struct elffile *f, const struct debug_place *p
 	struct elfsources sources;
 	int err;
 
-	errno = 0; /* libelf reports a failed read only as missing data */
+	errno = 0; /* libelf does not report failed reads: errno shows them */
 	err = elfsources_read(&sources, f, place);
 	if (!err)
 		es = build(&sources);
@@ -126,12 +129,12 @@ static struct elfsyms *load(const struct elffile *f, const struct debug_place *p
 
 /* ---- names ---- */
 
-/* Progress of moving the names of a source. */
+/* Progress of compacting the names of one source. */
 struct moved_names {
-	size_t used;  /* bytes that are in place */
-	size_t start; /* of the last moved name */
-	size_t from;  /* where it was ... */
-	size_t end;   /* ... and ended */
+	size_t used;  /* bytes of compacted names */
+	size_t start; /* new offset of the last moved name */
+	size_t from;  /* its old offset */
+	size_t end;   /* old offset of its end */
 	bool is_absurd;
 };
 
@@ -149,7 +152,7 @@ static int compare_places(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Sorts symbols by the offsets of their names, packed above the symbols' numbers. */
+/* Returns symbol indices sorted by the offsets of their names (upper 32 bits). */
 static uint64_t *sort_names(const struct elfsyms *es)
 {
 	uint64_t *order = mem_realloc(NULL, es->count, sizeof(*order));
@@ -160,9 +163,7 @@ static uint64_t *sort_names(const struct elfsyms *es)
 	return order;
 }
 
-/*
- * A symbol whose name begins within the stored bytes of an overlong name counts as overlong, too.
- */
+/* Moves a name down; marks overlong ones, and those that begin inside of them. */
 static void move_text(char *text, size_t from, struct moved_names *moved)
 {
 	size_t bytes = strlen(text + from) + 1;
@@ -177,7 +178,7 @@ static void move_text(char *text, size_t from, struct moved_names *moved)
 	text[moved->used - 1] = '\0';
 }
 
-/* Moves a name down, unless the one before it ends with it. */
+/* Moves a name down, unless it is the end of the previous one. */
 static void move_name(struct elfsyms *es, size_t i, struct moved_names *moved)
 {
 	union candidate c = candidate_of(&es->syms[i]);
@@ -189,8 +190,8 @@ static void move_name(struct elfsyms *es, size_t i, struct moved_names *moved)
 }
 
 /*
- * Drops the names of variables, which are most strings of some files. If the functions' names are
- * copied instead, their memory is needed twice for a moment.
+ * Drops all names but the functions': names of variables are most strings of some files. Compacts
+ * in place, since a copy would need the memory twice for a moment.
  */
 static void keep_used_names(struct elfsyms *es)
 {
@@ -209,7 +210,7 @@ static void keep_used_names(struct elfsyms *es)
 	}
 }
 
-/* err: the result of opening the file. */
+/* Loads the symbols, if opening the file succeeded (err), and closes it. */
 static struct elfsyms *load_and_close(struct elffile *f, int err, const struct debug_place *place)
 {
 	struct elfsyms *es = NULL;
@@ -239,7 +240,7 @@ struct elfsyms *elfsyms_load_image(const void *image, size_t size)
 	return load_and_close(&f, elffile_open_image(&f, image, size), NULL);
 }
 
-/* NULL: the name is overlong, or empty. */
+/* Returns a symbol's name; NULL: it is overlong, or empty. */
 static char *name_of(const struct elfsyms *es, uint32_t i)
 {
 	char *name = text_of_name(es, i);
@@ -286,7 +287,7 @@ const char *elfsyms_find(const struct elfsyms *es, uint64_t vaddr, uint64_t *sta
 	return name_of(es, i);
 }
 
-/* If there is nothing to demangle, the readable name is the name itself. */
+/* Demangles a symbol's name; returns the name itself if it is not mangled. */
 static char *make_readable(struct elfsyms *es, uint32_t i)
 {
 	char *name = name_of(es, i), *text = name ? demangle(name) : NULL;

@@ -11,8 +11,9 @@ struct named {
 };
 
 /*
- * arch/x86/entry/entry_64.S and idtentry.h (asm_sysvec_*, asm_common_interrupt; asm_exc_nmi) and
- * entry_64_fred.S; arch/arm64/kernel/entry.S (el1_irq, el0_irq until 5.13; el1h_64_irq, ... since).
+ * Prefixes of entry functions. Sources: arch/x86/entry/entry_64.S and idtentry.h (asm_sysvec_*,
+ * asm_common_interrupt; asm_exc_nmi), entry_64_fred.S; arch/arm64/kernel/entry.S (el1_irq, el0_irq
+ * until 5.13; el1h_64_irq, ... since).
  */
 static const char *const entries[] = {
 	"asm_sysvec_",	"asm_common_interrupt",
@@ -24,7 +25,7 @@ static const char *const entries[] = {
 	"el0_fiq",	"el1_fiq",
 };
 
-/* By function, on either architecture. */
+/* Causes by prefix of a function's name, for both architectures. */
 static const struct named causes[] = {
 	{ "net_rx_action", "net_rx" },
 	{ "net_tx_action", "net_tx" },

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Names of JIT code; see jitmap.h. A JIT compiler replaces code without saying so: definitions
- * overlap, and a later line wins over an earlier one. For lookups the definitions are cut into
- * pieces that do not overlap. A file that grows all the time has some that are not cut yet: these
- * are looked at one by one, so that not all are cut again for each that is added. Only code that
- * was replaced a moment ago is searched among all lines.
+ * Names of JIT code; see jitmap.h. A JIT compiler replaces code without notice: lines of the file
+ * overlap, and a later line wins over an earlier one. For lookups the lines are cut into pieces
+ * that do not overlap. Lines of a growing file are not cut at once but searched one by one, so that
+ * not all are cut again for each new one. Only lookups of code that was replaced recently search
+ * all lines.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -28,7 +28,7 @@
 #define MAX_STATUS_BYTES 65536
 #define CLOCK_SLACK_S	 2 /* tolerance for adjusted clocks and coarse file times */
 
-/* The last word of NSpid is the pid in the innermost namespace: the process's own view. */
+/* Returns the pid in the process's own namespace: the last word of NSpid in /proc/PID/status. */
 static pid_t read_inner_pid(pid_t pid)
 {
 	char path[40], *text, *line, *word;
@@ -46,7 +46,7 @@ static pid_t read_inner_pid(pid_t pid)
 	return inner;
 }
 
-/* 0; -EACCES: another user owns the file. */
+/* Returns 0; -EACCES: neither root nor the process's user owns the file; -ENOENT: unknown. */
 static int check_owner(const struct stat *file, pid_t pid)
 {
 	struct stat process;
@@ -56,11 +56,11 @@ static int check_owner(const struct stat *file, pid_t pid)
 	if (!file->st_uid)
 		return 0;
 	if (stat(path, &process))
-		return -ENOENT; /* its owner is unknown */
+		return -ENOENT; /* the process's owner is unknown */
 	return file->st_uid == process.st_uid ? 0 : -EACCES;
 }
 
-/* -ESTALE: it was left by an earlier process of that pid, as in a container that was restarted. */
+/* Returns 0; -ESTALE: left by an earlier process of that pid, as in a restarted container. */
 static int check_age(const struct stat *file, pid_t pid)
 {
 	uint64_t start_ns = process_start_unix_ns(pid);
@@ -77,7 +77,7 @@ static struct jitmap *open_map(int root_fd, pid_t pid, struct stat *st)
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", read_inner_pid(pid));
 	fd = root_open_file(root_fd, path);
 	if (fd == -ENOENT && root_has_name(root_fd, path))
-		fd = -EACCES; /* a link out of that root, or a dangling one */
+		fd = -EACCES; /* a link that leads out of the root, or nowhere */
 	if (fd < 0) {
 		errno = -fd;
 		return NULL;
@@ -125,39 +125,39 @@ struct jitmap *jitfile_open(int root_fd, pid_t pid, struct stat *st)
 #define READ_BYTES    (1U << 20)
 #define NO_ENTRY      UINT32_MAX
 #define MAX_ENTRIES   (1U << 24)
-#define MALLOC_BYTES  16 /* beside a name */
+#define MALLOC_BYTES  16 /* malloc's overhead per name */
 #define MARK_BYTES    64
 
-/* Number of uncut entries that counts as few, with n cut ones. */
+/* Maximum number of uncut entries, with n cut ones. */
 #define FEW_UNCUT(n) ((n) / 64)
 
 struct entry {
 	uint64_t start, end;
-	uint32_t number;    /* in the order of the lines in the file */
-	uint32_t file_size; /* size of the file up to the end of this line */
+	uint32_t number;    /* index of the line in the file; names[number] is its name */
+	uint32_t file_size; /* size of the file, in bytes, up to the end of this line */
 };
 
-/* From here on, up to the next piece, this entry's code. */
+/* A piece: this entry describes the code from start to the next piece. */
 struct piece {
 	uint64_t start;
-	uint32_t entry; /* NO_ENTRY: nothing */
+	uint32_t entry; /* index of the entry; NO_ENTRY: no code */
 };
 
 struct jitmap {
 	int fd;
-	uint64_t taken;	       /* bytes read so far, in whole lines */
-	uint64_t seen;	       /* size of the file then: incomplete lines need not be read again */
-	char mark[MARK_BYTES]; /* the last bytes read ... */
-	size_t mark_bytes;     /* ... their number */
-	/* ... end offset of the numbered lines, retained when names are dropped */
+	uint64_t taken;	       /* bytes of the whole lines read so far */
+	uint64_t seen;	       /* file size at the last read */
+	char mark[MARK_BYTES]; /* last bytes read, to recognize a rewritten file */
+	size_t mark_bytes;     /* number of bytes in mark */
+	/* file offset of mark's end, retained by jitmap_drop() */
 	uint64_t mark_end;
-	uint32_t mark_count; /* ... and number of lines up to there */
+	uint32_t mark_count; /* number of lines up to mark_end, retained likewise */
 	char **names;	     /* names by line number; NULL: code without a name */
 	size_t names_capacity, names_bytes;
-	uint32_t first; /* so that a rewritten file does not reuse numbers */
+	uint32_t first; /* offset of line numbers, so that a rewritten file does not reuse any */
 	struct entry *entries;
 	size_t count, capacity;
-	size_t n_cut; /* entries that are sorted, and cut */
+	size_t n_cut; /* number of entries that are sorted and cut into pieces */
 	struct piece *pieces;
 	size_t n_pieces, pieces_capacity;
 };
@@ -226,7 +226,7 @@ static bool take_hex(const char **text, uint64_t *value)
 	return true;
 }
 
-/* Code without a name replaces earlier code, too. */
+/* Adds a line, even without a name: its code replaces earlier code. */
 static void add_line(struct jitmap *map, const char *line, uint64_t file_size)
 {
 	struct entry entry = { .number = (uint32_t)map->count, .file_size = (uint32_t)file_size };
@@ -242,7 +242,7 @@ static void add_line(struct jitmap *map, const char *line, uint64_t file_size)
 	map->names_bytes += *line ? strlen(line) + 1 + MALLOC_BYTES : 0;
 }
 
-/* Reads the complete lines of a block; returns their bytes. */
+/* Adds the complete lines of a block; returns the number of bytes. */
 static size_t add_lines(struct jitmap *map, char *block, size_t bytes)
 {
 	char *line = block, *end;
@@ -255,7 +255,7 @@ static size_t add_lines(struct jitmap *map, char *block, size_t bytes)
 	return (size_t)(line - block);
 }
 
-/* An unfinished line is read next time; a line that fills a whole block is skipped. */
+/* Reads new lines. An incomplete line is left for later; one that fills a block is skipped. */
 static void read_lines(struct jitmap *map, uint64_t size)
 {
 	char *block = mem_zalloc(1, READ_BYTES);
@@ -338,7 +338,7 @@ static void add_piece(struct jitmap *map, uint64_t start, const struct cover *c)
 	map->pieces[map->n_pieces++] = piece;
 }
 
-/* Removes the entries that end at or before that address. */
+/* Removes the entries that end at or before addr. */
 static void cover_advance(struct jitmap *map, struct cover *c, uint64_t addr)
 {
 	while (c->n && c->entries[c->items[0]].end <= addr) {
@@ -379,7 +379,7 @@ static void keep_mark(struct jitmap *map)
 	map->mark_count = (uint32_t)map->count;
 }
 
-/* Returns true if the bytes read before are still in the file. */
+/* Returns true if the file still contains the last bytes read. */
 static bool is_same_file(const struct jitmap *map)
 {
 	char now[MARK_BYTES];
@@ -405,7 +405,7 @@ static void warn_of_size(const struct jitmap *map)
 		 MAX_MAP_BYTES >> 20);
 }
 
-/* Handles a file that is too large: reading only a part would give replaced code its old names. */
+/* Drops all names if the file is too large: a part of it would give replaced code old names. */
 static bool give_up(struct jitmap *map, uint64_t size)
 {
 	if (size <= MAX_MAP_BYTES)
@@ -415,7 +415,7 @@ static bool give_up(struct jitmap *map, uint64_t size)
 	return true;
 }
 
-/* If the file was rewritten, everything read before is dropped. */
+/* Reads what was added to the file; reads everything again if the file was rewritten. */
 static void refresh(struct jitmap *map)
 {
 	struct stat st;
@@ -443,7 +443,7 @@ static bool covers(const struct entry *entry, uint64_t addr)
 	return addr >= entry->start && addr < entry->end;
 }
 
-/* Returns the latest entry among those not cut yet. */
+/* Returns the latest uncut entry at the address; NULL: none. */
 static const struct entry *find_uncut(const struct jitmap *map, uint64_t addr)
 {
 	for (size_t i = map->count; i-- > map->n_cut;)
@@ -466,7 +466,7 @@ static const struct entry *find_entry(const struct jitmap *map, uint64_t addr)
 	return &map->entries[map->pieces[rank - 1].entry];
 }
 
-/* Returns the latest entry at the address when the file had that size. */
+/* Returns the latest entry at the address when the file had that size; NULL: none. */
 static const struct entry *find_then(const struct jitmap *map, uint64_t addr, uint64_t size)
 {
 	const struct entry *found = NULL;
@@ -485,7 +485,7 @@ static bool has_name(const struct jitmap *map, const struct entry *entry, const 
 	return own && name && !strcmp(own, name);
 }
 
-/* Returns true if all code that was ever at that address has that name. */
+/* Returns true if all code that was ever at the address has that name. */
 static bool is_only_name(const struct jitmap *map, uint64_t addr, const char *name)
 {
 	for (size_t i = 0; i < map->count; i++)

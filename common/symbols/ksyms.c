@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Kernel symbols, stored as text from the kernel; see ksyms.h. */
+/* Kernel symbols, as received from the kernel; see ksyms.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 struct answer {
 	uint64_t addr;
-	struct ksym sym; /* name NULL: there is none */
+	struct ksym sym; /* name NULL: no symbol */
 };
 
 struct ksyms {
@@ -19,7 +19,7 @@ struct ksyms {
 	struct answer *answers; /* ascending */
 };
 
-/* Reads "0xNUMBER"; *end is after it. */
+/* Reads "0xNUMBER"; *end receives the position after it. */
 static bool parse_hex(char *s, uint64_t *value, char **end)
 {
 	if (strncmp(s, "0x", 2))
@@ -28,7 +28,7 @@ static bool parse_hex(char *s, uint64_t *value, char **end)
 	return *end != s + 2;
 }
 
-/* Splits a line into name, offset, size and module. */
+/* Parses a line of name, offset, size and module. The offset is one too high. */
 static void parse_answer(struct answer *answer, char *line)
 {
 	char *plus = strrchr(line, '+'), *at, *module;
@@ -109,10 +109,10 @@ bool ksym_is_program(const char *name)
 }
 
 /*
- * The frames between the traced code and the first address that bpf_get_stack() records: the glue
- * of the tracepoint, the functions that run a program (JITed, through a trampoline, interpreted),
- * and the helper, if the program itself is not in the stack. Perf's own frames stay: they are there
- * without any tracer too.
+ * Matches the frames between the traced code and the first address that bpf_get_stack() records:
+ * the glue of the tracepoint, the functions that run a program (JITed, through a trampoline,
+ * interpreted), and the helper, if the program itself is not in the stack. Perf's own frames stay:
+ * they exist without a tracer, too.
  */
 bool ksym_is_tracer(const char *name)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Source lines by libdw; see srclines.h. Units are found by a table of their address ranges that is
- * made when the file is opened: .debug_aranges, which libdw would use, is not written by every
+ * Finds source lines by libdw; see srclines.h. Units are found by a table of their address ranges,
+ * built when the file is opened: .debug_aranges, which libdw would use, is not written by every
  * compiler (DWARF 5, sections 2.17, 3.3.8 and 6.2).
  */
 #include <dwarf.h>
@@ -23,15 +23,15 @@
 
 #define MAX_RANGES  (1U << 22)
 #define GO_NAME_MAX (64U << 10)
-#define MAX_DEPTH   256 /* of entries in each other */
+#define MAX_DEPTH   256 /* maximum nesting of DWARF entries */
 
-/* Addresses of one unit. */
+/* Address range of one unit. */
 struct range {
 	uint64_t start, end;
 	Dwarf_Off unit;
 };
 
-/* The result for an address; n 0: nothing is known. */
+/* The cached result for an address; n 0: unknown. */
 struct answer {
 	size_t n;
 	struct srcframe frames[];
@@ -41,18 +41,18 @@ struct srclines {
 	struct elffile file, debug;
 	struct gopclntab go; /* bytes NULL: not a Go program */
 	bool as_mangled;
-	bool is_dwarf_open;	  /* or there is none */
-	struct debug_place place; /* location of the debug file, if has_place */
+	bool is_dwarf_open;	  /* opening was attempted; n_ranges 0: no DWARF */
+	struct debug_place place; /* search path of the debug file, if has_place */
 	bool has_place;
 	int debug_fd; /* -1: the DWARF is in the file itself */
 	struct elffile shared;
-	int shared_fd; /* -1: it shares nothing */
+	int shared_fd; /* negative: no shared parts, or not found */
 	Dwarf *dwarf, *shared_dwarf;
 	struct range *ranges; /* ascending */
 	size_t n_ranges, ranges_capacity;
-	size_t sections_bytes; /* of DWARF, unpacked */
+	size_t sections_bytes; /* bytes of DWARF sections, uncompressed */
 	enum srclines_lack lack;
-	struct idmap answers; /* keyed by address + 1, since ids are never 0 */
+	struct idmap answers; /* keyed by address + 1, since key 0 is invalid */
 };
 
 /* ---- units ---- */
@@ -127,7 +127,7 @@ static size_t count_sections(const struct elffile *file)
 	return bytes;
 }
 
-/* libdw (0.188) reads beyond a section of strings whose last one has no end. */
+/* Checks that a string section is terminated: otherwise libdw (0.188) reads beyond it. */
 static bool has_whole_strings(const struct elffile *file, const char *name)
 {
 	GElf_Shdr header;
@@ -137,15 +137,15 @@ static bool has_whole_strings(const struct elffile *file, const char *name)
 	return !section || (data && data->d_size && !((const char *)data->d_buf)[data->d_size - 1]);
 }
 
-/* libdw has unpacked compressed sections by now. */
+/* Checks the string sections, which libdw has decompressed by now. */
 static bool is_sane(const struct elffile *file)
 {
 	return has_whole_strings(file, ".debug_str") && has_whole_strings(file, ".debug_line_str");
 }
 
 /*
- * Opens the shared file in advance: libdw would search in the tracer's root, and not verify it.
- * False: not found, or broken.
+ * Opens the file of shared parts before libdw does, which would search in the tracer's root, and
+ * not verify it. False: not found, or broken.
  */
 static bool begin_shared(struct srclines *lines, const struct elffile *file)
 {
@@ -217,7 +217,7 @@ static bool begin_debug(struct srclines *lines)
 	return lines->debug_fd >= 0 && begin(lines, &lines->debug);
 }
 
-/* False: there is none. */
+/* Opens the DWARF in the file or in a debug file, once. False: no DWARF. */
 static bool open_dwarf(struct srclines *lines)
 {
 	if (lines->is_dwarf_open)
@@ -295,7 +295,7 @@ size_t srclines_bytes(const struct srclines *lines)
 
 /* ---- one address ---- */
 
-/* Returns the linkage name, which differs for overloaded functions; else the plain one. */
+/* Returns the linkage name, which differs for overloaded functions; else the plain name. */
 static char *name_of(Dwarf_Die *die, bool as_mangled)
 {
 	Dwarf_Attribute attr;
@@ -319,7 +319,7 @@ static void find_line(Dwarf_Die *unit, uint64_t vaddr, struct srcframe *frame)
 		frame->line = (uint32_t)number;
 }
 
-/* Finds the call site of the inlined function. */
+/* Fills in file and line of the call of an inlined function. */
 static void find_call(Dwarf_Die *unit, Dwarf_Die *die, struct srcframe *frame)
 {
 	Dwarf_Attribute attr;
@@ -334,13 +334,13 @@ static void find_call(Dwarf_Die *unit, Dwarf_Die *die, struct srcframe *frame)
 		frame->line = (uint32_t)line;
 }
 
-/* The inlined functions around an address, outermost first. */
+/* Inlined functions at an address, outermost first. */
 struct inlined {
 	Dwarf_Die items[SRCLINES_MAX_FRAMES - 1];
 	size_t n;
 };
 
-/* If there are too many, the outermost ones are dropped. */
+/* Appends an inlined function; if there are too many, drops the outermost one. */
 static void add_inlined(struct inlined *inlined, const Dwarf_Die *die)
 {
 	if (inlined->n == SRCLINES_MAX_FRAMES - 1)
@@ -348,7 +348,7 @@ static void add_inlined(struct inlined *inlined, const Dwarf_Die *die)
 	inlined->items[inlined->n++] = *die;
 }
 
-/* Returns true for entries without addresses that may contain functions. */
+/* Returns true for DWARF entries without addresses that may contain functions. */
 static bool is_container(const Dwarf_Die *die)
 {
 	switch (dwarf_tag((Dwarf_Die *)die)) {
@@ -365,9 +365,9 @@ static bool is_container(const Dwarf_Die *die)
 }
 
 /*
- * Searches by the position of entries in the file: link-time optimisation has the functions that
- * they are copies of in other units, where dwarf_getscopes() continues. True: the entry contains
- * the address.
+ * Searches for inlined functions by nesting of entries in the unit. dwarf_getscopes() continues in
+ * the abstract functions, which link-time optimisation may put into other units. True: an entry
+ * contains the address.
  */
 static bool find_inlined(Dwarf_Die *parent, uint64_t vaddr, unsigned int depth,
 			 struct inlined *inlined)
@@ -388,7 +388,10 @@ static bool find_inlined(Dwarf_Die *parent, uint64_t vaddr, unsigned int depth,
 	return false;
 }
 
-/* Each inlined function ends one frame and begins its caller's, at the line of the call. */
+/*
+ * Lists the frames, innermost first: each inlined function names one frame, and its call site is
+ * the caller's line.
+ */
 static size_t find_frames(const struct srclines *lines, Dwarf_Die *unit, uint64_t vaddr,
 			  struct srcframe *frames)
 {
@@ -413,7 +416,7 @@ static char *copy_go_name(const struct srclines *lines, const char *name)
 	return copy;
 }
 
-/* The outermost function has the symbol's name. */
+/* Lists the frames of a Go function. The outermost one has no name: the symbol's applies. */
 static size_t find_go_frames(struct srclines *lines, uint64_t vaddr, struct srcframe *frames)
 {
 	struct go_frame found[SRCLINES_MAX_FRAMES];
@@ -425,7 +428,7 @@ static size_t find_go_frames(struct srclines *lines, uint64_t vaddr, struct srcf
 			.file = found[i].file,
 			.line = found[i].line,
 		};
-	if (n == SRCLINES_MAX_FRAMES) /* the outermost one may be missing */
+	if (n == SRCLINES_MAX_FRAMES) /* the outermost frames may be missing */
 		frames[n - 1] = (struct srcframe){ .function = NULL };
 	return n;
 }

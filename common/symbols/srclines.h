@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Source lines and inlined functions of one ELF file from its DWARF, in the file itself or in its
- * separate debug file, by libdw; for Go functions from the Go runtime's table, with or without
- * DWARF. Results are cached.
+ * Finds source lines and inlined functions of one ELF file by libdw, from the DWARF in the file
+ * itself or in its separate debug file; for Go functions from the Go runtime's table, with or
+ * without DWARF. Results are cached.
  */
 #ifndef SRCLINES_H
 #define SRCLINES_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SRCLINES_MAX_FRAMES 32 /* of one address: deeper inlining is cut at the outer end */
+#define SRCLINES_MAX_FRAMES 32 /* maximum frames at one address: the outermost are dropped */
 
 struct srclines;
 struct debug_place; /* debugfile.h */
@@ -19,7 +19,7 @@ struct debug_place; /* debugfile.h */
 /* A function that contains an address. */
 struct srcframe {
 	const char *function; /* NULL: the symbol table's name */
-	const char *file;     /* as on the compiler's command line; NULL: unknown */
+	const char *file;     /* path as on the compiler's command line; NULL: unknown */
 	uint32_t line;
 };
 
@@ -27,27 +27,27 @@ struct srcframe {
 enum srclines_lack {
 	SRCLINES_ALL,
 	SRCLINES_NO_DWARF,
-	SRCLINES_NO_ZSTD,   /* compressed in a way that this libelf doesn't support */
-	SRCLINES_NO_SHARED, /* a shared part is in a missing file: debugfile_open_shared() */
+	SRCLINES_NO_ZSTD,   /* compressed with zstd, which this libelf doesn't support */
+	SRCLINES_NO_SHARED, /* the file with shared parts is missing: debugfile_open_shared() */
 	SRCLINES_SPLIT,	    /* inlined functions are in split DWARF, which is not read */
 };
 
 /*
- * fd and what place refers to stay the caller's, until srclines_free(). as_mangled: functions have
- * the linker's names. NULL: there is neither DWARF nor a Go program, or lack (unless NULL) is set
- * to the reason.
+ * Opens the lines of an ELF file. fd and the contents of place are borrowed until srclines_free().
+ * as_mangled: functions have mangled names. lack (unless NULL) receives the reason for missing
+ * lines. NULL: neither DWARF nor a Go program.
  */
 struct srclines *srclines_open(int fd, const struct debug_place *place, bool as_mangled,
 			       enum srclines_lack *lack);
 void srclines_free(struct srclines *lines);
 
-/* Returns the memory in bytes, estimated by the size of the sections: libdw doesn't say. */
+/* Returns the memory in bytes, estimated from section sizes: libdw doesn't report it. */
 size_t srclines_bytes(const struct srclines *lines);
 
 /*
- * Finds the functions that hold an ELF virtual address: the innermost inlined one first, the one
- * that was compiled on its own last, each with the line that is being executed in it. 0: nothing is
- * known. *frames is valid until srclines_free().
+ * Finds the functions that contain an ELF virtual address: the innermost inlined one first, the one
+ * that is not inlined last, each with the line that is being executed in it. Returns their number;
+ * 0: unknown. *frames is valid until srclines_free().
  */
 size_t srclines_find(struct srclines *lines, uint64_t vaddr, const struct srcframe **frames);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Addresses of processes, and the dsos of those that were hit. Files are opened when an address is
- * located, not later: by the time names are wanted, the process may be gone and its files replaced.
+ * Locates addresses of processes in dsos. Files are opened when an address is located, not later:
+ * by the time names are needed, the process may be gone and its files replaced.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #define MEMORIES      256 /* a power of two */
 #define LOOK_AGAIN_NS (100 * NS_PER_MS)
 
-/* Recently located memory, cached because the search for a perf map costs some system calls. */
+/* Recently located memory: a cache, since the search for a perf map takes some system calls. */
 struct memory {
 	pid_t pid;
 	uint32_t generation;
@@ -29,7 +29,7 @@ struct usyms {
 	struct processes *processes;
 	struct memory memories[MEMORIES];
 	uint32_t epoch;
-	void (*found_map)(pid_t pid, int map_fd, void *arg); /* as in the options */
+	void (*found_map)(pid_t pid, int map_fd, void *arg); /* as in struct dso_options */
 	void *arg;
 };
 
@@ -71,7 +71,10 @@ static struct memory *memory_of(const struct subject *s, const struct mapped *m)
 	return &s->us->memories[hash & (MEMORIES - 1)];
 }
 
-/* A JIT compiler may begin to name its code at any time. */
+/*
+ * Returns true if the entry is valid for the mapping. Without a perf map it expires soon, since a
+ * JIT compiler may begin to name its code at any time.
+ */
 static bool is_known(const struct memory *memory, const struct subject *s, const struct mapped *m,
 		     uint64_t now_ns)
 {
@@ -109,8 +112,9 @@ static struct mapped *find_mapped(const struct subject *s, uint64_t addr)
 }
 
 /*
- * A later read may lack code that was mapped at that time and that events have reported. A process
- * that is gone, or a zombie, has no mappings; those known before still hold.
+ * Replaces the subject's mappings by those that events recall for the time, if they contain the
+ * address (a later read may lack code that was unmapped since), else by freshly read ones. A
+ * process that is gone, or a zombie, has no mappings: the former ones stay.
  */
 static void look_again(struct subject *s, uint64_t addr, uint64_t time_ns)
 {
@@ -235,7 +239,7 @@ bool usyms_is_jit(const struct location *loc)
 	return loc->dso && dso_is_jit(loc->dso);
 }
 
-/* Returns true for generated code. Code that the kernel maps, without symbols, doesn't count. */
+/* Returns true for generated code. Special mappings of the kernel without symbols don't count. */
 bool usyms_is_made(const struct location *loc)
 {
 	const char *name = loc->dso ? dso_name(loc->dso) : NULL;

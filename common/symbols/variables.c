@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Variables of files that processes execute; see variables.h. The address of a file's data follows
- * from that of its code: all its segments are moved by the same distance (System V gABI, chapter
- * 5). That also finds memory that is not mapped from the file: .bss, and pages of .data that have
- * been written to.
+ * from that of its code: all segments have the same load bias (System V gABI, chapter 5). This also
+ * works for memory that is not mapped from the file: .bss, and pages of .data that have been
+ * written to.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +12,10 @@
 #include "elf/elfnames.h"
 #include "symbols/variables.h"
 
-#define MAX_VARIABLES  (4u << 20) /* of a file */
+#define MAX_VARIABLES  (4u << 20) /* maximum per file */
 #define NAME_MAX_BYTES 4096
 
-/* Limit for all names of a file, which may share their bytes there. */
+/* Limit for the bytes of all names of a file; in the file, they may share bytes. */
 #define NAMES_MAX_BYTES (64u << 20)
 
 struct named {
@@ -25,7 +25,7 @@ struct named {
 
 /* Variables of a file. */
 struct variables {
-	Elf64_Phdr *segments; /* NULL: they can't be read */
+	Elf64_Phdr *segments; /* NULL: can't be read */
 	size_t n_segments;
 	bool are_read;
 	struct named *named;
@@ -87,7 +87,7 @@ static void add_name(const struct elfname *name, void *arg)
 		(struct named){ name->vaddr, name->bytes, mem_strndup(name->name, n) };
 }
 
-/* Returns the smallest variable that covers it: a symbol may span many variables. */
+/* Returns the smallest variable that covers vaddr: a symbol may span many variables. */
 static const struct named *find_named(const struct variables *v, uint64_t vaddr)
 {
 	const struct named *best = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Names of variables in the data of programs and libraries, from the files' own symbol tables. They
- * are read when the first variable of a file is requested.
+ * Names of variables in the data of programs and libraries, from the files' own symbol tables. A
+ * file's table is read when its first variable is requested.
  */
 #ifndef VARIABLES_H
 #define VARIABLES_H
@@ -15,14 +15,14 @@
 struct variable {
 	const struct file *file;
 	uint64_t vaddr;	    /* ELF virtual address that was looked up */
-	const char *symbol; /* name of the variable that covers it; NULL: none */
-	uint64_t start;	    /* the variable's first address, likewise */
+	const char *symbol; /* name of the variable that covers vaddr; NULL: none */
+	uint64_t start;	    /* first address of the variable (ELF virtual address) */
 	uint64_t bytes;
 };
 
 /*
  * Finds the variable at an address of process pid, which has these mappings. False: the address is
- * not in a file's data. Texts are valid as long as the maps are.
+ * not in a file's data. The strings in *found are valid as long as the maps.
  */
 bool variables_find(struct maps *maps, pid_t pid, uint64_t addr, struct variable *found);
 

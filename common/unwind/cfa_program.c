@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The machine that executes call frame instructions; see cfa_program.h. Each instruction is read
- * whole; one that does not fit, is unknown, or is used where it may not be fails the program, and
- * all code from the current location on gets the rule UNWIND_BAD.
+ * Executes call frame instructions; see cfa_program.h. Each instruction is read completely; one
+ * that is truncated, unknown, or not allowed at its position fails the program, and all code from
+ * the current location on gets the rule UNWIND_BAD.
  */
 #include "abi/unwind_rule.h"
 #include "elf/dwarf_read.h"
@@ -12,8 +12,8 @@
 
 /*
  * DWARF expressions (DWARF 5, 2.5) in call frame information. They are not evaluated but compared
- * with the few forms that compilers, linkers and libraries for x86-64 use; what else there is would
- * need a machine in the kernel, for less than one row in ten thousand.
+ * with the few forms that compilers, linkers and libraries for x86-64 use; other expressions, less
+ * than one row in ten thousand, would need an evaluator in the kernel.
  */
 
 enum expr_op {
@@ -42,15 +42,15 @@ static bool read_breg(struct cursor *c, uint64_t *reg, int64_t *off)
 	return op >= OP_BREG0 && op <= OP_BREG31 && !c->failed;
 }
 
-/* *reg and *off if all the expression says is "reg + off". */
+/* Matches an expression that is just "reg + off". */
 static bool cfa_expr_is_sum(struct cursor expr, uint64_t *reg, int64_t *off)
 {
 	return read_breg(&expr, reg, off) && !cursor_left(&expr);
 }
 
 /*
- * Matches the linkers' expression for .plt: rsp + 8 + ((rip & 15) >= N) * 8, where N is how far
- * into an entry of 16 bytes its push ends: 11, or 9 and 10 where entries begin with endbr64.
+ * Matches the linkers' expression for .plt: rsp + 8 + ((rip & 15) >= N) * 8, where N is the offset
+ * after the push in an entry of 16 bytes: 11, or 9 or 10 if entries begin with endbr64.
  */
 static bool is_plt(struct cursor expr, int32_t *threshold)
 {
@@ -65,7 +65,7 @@ static bool is_plt(struct cursor expr, int32_t *threshold)
 	       !memcmp(p + sizeof(head) + 1, tail, sizeof(tail));
 }
 
-/* *(reg + at) + plus */
+/* Matches *(reg + at) + plus. */
 static bool is_deref(struct cursor expr, uint64_t *reg, int32_t *packed)
 {
 	uint64_t plus = 0;
@@ -86,8 +86,8 @@ static bool is_deref(struct cursor expr, uint64_t *reg, int32_t *packed)
 }
 
 /*
- * Returns the rule that stands for the expression: UNWIND_PLT, UNWIND_SP_DEREF, UNWIND_BP_DEREF,
- * with rbp's rule unset; else UNWIND_BAD.
+ * Returns the rule for an expression, with rbp's rule unset: UNWIND_PLT, UNWIND_SP_DEREF,
+ * UNWIND_BP_DEREF; else UNWIND_BAD.
  */
 static struct unwind_rule cfa_expr_rule(struct cursor expr)
 {
@@ -145,13 +145,13 @@ enum op {
 	OP_RESTORE = 0xc0,
 };
 
-/* Nothing more is executed. */
+/* Fails the program: nothing more is executed. */
 static void fail(struct cfa_program *p)
 {
 	cursor_fail(&p->code);
 }
 
-/* Returns CFA_REGS for registers that do not matter. */
+/* Returns the register with a DWARF number; CFA_REGS: not needed. */
 static enum cfa_register find_register(const struct cfa_program *p, uint64_t reg)
 {
 	const uint8_t *numbers = p->eh->machine->numbers;
@@ -171,10 +171,10 @@ static void set_place(struct cfa_program *p, uint64_t reg, enum cfa_place_kind k
 }
 
 /*
- * DWARF says "as in the CIE". But the GNU assembler moves what is said at the start of a function,
- * often that of a .cold part, into a CIE of its own, with the compiler's .cfi_restore still meaning
- * "not saved", which is what libgcc makes of it. That of x86-64's return address, which is in no
- * register, can only mean the CIE.
+ * Restores a register's rule. DWARF defines: as in the CIE. But the GNU assembler moves the
+ * instructions at the start of a function, often a .cold part, into a CIE of its own, and the
+ * compiler's .cfi_restore then still means "not saved", which is also libgcc's reading. For
+ * x86-64's return address, which is in no register, only the CIE's rule makes sense.
  */
 static void restore_place(struct cfa_program *p, uint64_t reg)
 {
@@ -257,7 +257,7 @@ static void restore_state(struct cfa_program *p)
 static void set_loc(struct cfa_program *p, uint64_t loc)
 {
 	if (loc < p->loc || !p->start)
-		fail(p); /* code goes up, and a CIE's program is for no place in particular */
+		fail(p); /* locations ascend, and a CIE has none */
 	else
 		p->next_loc = loc;
 }
@@ -273,7 +273,7 @@ static void advance_loc(struct cfa_program *p, uint64_t delta)
 		set_loc(p, loc);
 }
 
-/* Products of hostile numbers may wrap: what comes out is an offset like any other. */
+/* Reads a factored offset. Products of hostile numbers may wrap, which is harmless. */
 static uint64_t read_factored(struct cfa_program *p)
 {
 	return cursor_uleb(&p->code) * (uint64_t)p->cie->data_align;
@@ -321,7 +321,7 @@ static void run_cfa_op(struct cfa_program *p, uint8_t op)
 	case OP_DEF_CFA_REGISTER:
 		define_cfa(p, cursor_uleb(&p->code), (uint64_t)p->state.off);
 		break;
-	case OP_DEF_CFA_OFFSET: /* an expression stays in force, as with libgcc */
+	case OP_DEF_CFA_OFFSET: /* an expression still applies, as in libgcc */
 		p->state.off = (int64_t)cursor_uleb(&p->code);
 		break;
 	case OP_DEF_CFA_OFFSET_SF:
@@ -401,12 +401,12 @@ static void run_extended_op(struct cfa_program *p, uint8_t op)
 	case OP_RESTORE_STATE:
 		restore_state(p);
 		break;
-	case OP_AARCH64_NEGATE_RA_STATE: /* signatures are removed from all return addresses */
+	case OP_AARCH64_NEGATE_RA_STATE: /* ignored: all return addresses lose signatures */
 	case OP_AARCH64_NEGATE_RA_STATE_WITH_PC:
 		if (!p->eh->machine->signs_addresses)
 			fail(p);
 		break;
-	case OP_GNU_ARGS_SIZE: /* used by exception handlers only */
+	case OP_GNU_ARGS_SIZE: /* only for exception handlers */
 		cursor_uleb(&p->code);
 		break;
 	case OP_OFFSET_EXTENDED:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Rules from states; see cfa_rule.h. */
+/* Converts states to rules; see cfa_rule.h. */
 #include <elf.h>
 #include <stddef.h>
 
@@ -48,7 +48,7 @@ const struct cfa_machine *cfa_machine(uint16_t e_machine)
 /* ---- rules ---- */
 
 #define REG_PLUS_MAX  ((1 << 23) - 1) /* maximum of unwind_pack_reg() */
-#define RA_CFA_OFFSET (-8)	      /* on x86-64 */
+#define RA_CFA_OFFSET (-8)	      /* the return address, on x86-64 */
 
 static const struct unwind_rule bad = { .kind = UNWIND_BAD };
 
@@ -104,7 +104,7 @@ static struct unwind_rule sum_rule(const struct cfa_machine *machine, uint64_t r
 	return bad;
 }
 
-/* Packs the CFA and the frame pointer into the rule. */
+/* Makes a rule of the CFA and the frame pointer. */
 static struct unwind_rule frame_rule(const struct cfa_machine *machine, const struct cfa_state *s)
 {
 	struct unwind_rule rule =
@@ -136,7 +136,7 @@ static uint8_t bx_place(const struct cfa_place *bx)
 	return (uint8_t)(bx->off / -8);
 }
 
-/* Matches vfork, which has popped the return address. */
+/* Makes a rule for a return address in a register, as in vfork, which has popped it. */
 static struct unwind_rule make_ra_rule(const struct cfa_state *s)
 {
 	const struct cfa_place *ra = &s->places[CFA_REG_RA];
@@ -169,7 +169,7 @@ static struct unwind_rule rule_of_x86(const struct cfa_machine *machine, const s
 
 /* ---- arm64 ---- */
 
-/* Packs a register saved at an offset from the CFA. False if a rule can't express it. */
+/* Adds a return address saved at CFA + off. False if a rule can't express it. */
 static bool add_saved_ra(struct unwind_rule *rule, const struct cfa_machine *machine, int64_t off)
 {
 	if (rule->bp_kind == UNWIND_BP_AT_CFA && off == rule->bp_off * (1 << machine->bp_shift) + 8)
@@ -202,7 +202,7 @@ bool cfa_is_behind_plt(const struct cfa_machine *machine, const struct cfa_state
 	       s->places[CFA_REG_RA].off == CFA_PLT_BYTES - 8;
 }
 
-/* Corrects the CFA by the pushed registers. */
+/* Adds the registers pushed by the PLT to the CFA. */
 static struct cfa_state count_pushed(const struct cfa_state *s)
 {
 	struct cfa_state counted = *s;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Unwind tables: FDEs are sorted by address (linkers leave them nearly so), executed in that order,
- * and their rules written down one after the other, so that rows never need to be sorted or looked
- * at again. Each CIE's program is executed once, not once per FDE: a hostile file could make
- * that quadratic.
+ * Compiles unwind tables: FDEs are sorted by address (linkers leave them nearly so) and executed in
+ * that order, and their rules appended, so that rows need not be sorted or revisited. Each CIE's
+ * program is executed once, not once per FDE: a hostile file could make that quadratic.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,10 +16,10 @@
 struct builder {
 	struct cfi_table *table;
 	const struct eh_frame *eh;
-	const struct cfa_start *starts; /* by CIE */
+	const struct cfa_start *starts; /* initial states, by CIE */
 	struct cfa_program program;
 	uint64_t covered_end; /* end of the previous FDE's code */
-	bool keeps_extra;     /* rules locate the extra register, too */
+	bool keeps_extra;     /* rules also locate the extra register */
 	bool needs_extra;     /* a CFA is computed from the extra register */
 	int err;
 };
@@ -40,8 +39,8 @@ static bool takes_cfa_from_extra(const struct unwind_rule *rule, const struct cf
 }
 
 /*
- * Returns true if the first range is the first instruction of code that a PLT jumps to, before
- * anything is said: the return address is in its register, too.
+ * Returns true if the first range is the first instruction of code that a PLT jumps to: its unwind
+ * information omits the pushed registers, and the return address is also still in x30.
  */
 static bool begins_behind_plt(const struct cfa_range *first, const struct cfa_range *next)
 {
@@ -129,8 +128,8 @@ static void begin_table(struct builder *b, bool keeps_extra)
 }
 
 /*
- * Executes all FDEs again with rbx for the few files that need it: the dynamic linker, some
- * assembly. On arm64 the extra register is the return address.
+ * Executes all FDEs a second time, with rbx, for the few files that need it: the dynamic linker,
+ * some assembly. On arm64 the extra register is the return address, which is always needed.
  */
 static int build_rows(struct cfi_table *t, const struct eh_frame *eh)
 {

@@ -9,7 +9,7 @@
 #include "unwind/code_rows.h"
 #include "unwind/musl_code.h"
 
-#define ENTRY_MAX_BYTES 64 /* _start, and _dl_start_user, to which it falls through */
+#define ENTRY_MAX_BYTES 64 /* _start, and _dl_start_user, which follows it */
 #define CODE_MIN_BYTES	64 /* smaller gaps are padding between functions */
 #define CODE_MAX_BYTES	512
 #define CODE_ALIGNMENT	16
@@ -22,7 +22,7 @@ struct code {
 	size_t left;
 };
 
-/* Skips one instruction, given by its first bytes and a number of arbitrary ones. */
+/* Skips an instruction, given by its first bytes and the number of arbitrary bytes after them. */
 static bool skip(struct code *code, const char *begin, size_t n_begin, size_t n_any)
 {
 	if (code->left < n_begin + n_any || memcmp(code->bytes, begin, n_begin))
@@ -36,7 +36,7 @@ static bool skip(struct code *code, const char *begin, size_t n_begin, size_t n_
 
 /* ---- the entry point ---- */
 
-/* It has no caller. */
+/* Marks the entry point, which has no caller. */
 static void fill_entry(struct cfi_table *t, const struct elf64 *elf)
 {
 	struct cfi_row row = { elf->header.e_entry, { .kind = UNWIND_END } };
@@ -53,11 +53,11 @@ enum effect {
 	EFFECT_UP,	/* add $8,%rsp */
 	EFFECT_PUSH_BP, /* push %rbp */
 	EFFECT_POP_BP,	/* pop %rbp */
-	EFFECT_END, /* ret, jmp: the next instruction is another function's, or a branch target */
+	EFFECT_END,	/* ret, jmp: another function or a branch target follows */
 	EFFECT_UNKNOWN,
 };
 
-/* Instructions of these files: first bytes, then a number of arbitrary ones. */
+/* Instructions of start files: first bytes, then a number of arbitrary ones. */
 static const struct {
 	const char *begin;
 	uint8_t n_begin, n_any, effect;
@@ -82,10 +82,10 @@ static const struct {
 	INSTRUCTION("\xff\x15", 4, EFFECT_NONE),	 /* call *addr(%rip) */
 	INSTRUCTION("\xff\xd0", 0, EFFECT_NONE),	 /* call *%rax */
 	INSTRUCTION("\x48\x8d\x3d", 4, EFFECT_NONE),	 /* lea addr(%rip),%rdi */
-	INSTRUCTION("\x48\x8d\x05", 4, EFFECT_NONE),	 /* ...,%rax */
-	INSTRUCTION("\x48\x8d\x35", 4, EFFECT_NONE),	 /* ...,%rsi */
+	INSTRUCTION("\x48\x8d\x05", 4, EFFECT_NONE),	 /* lea addr(%rip),%rax */
+	INSTRUCTION("\x48\x8d\x35", 4, EFFECT_NONE),	 /* lea addr(%rip),%rsi */
 	INSTRUCTION("\x48\x8b\x05", 4, EFFECT_NONE),	 /* mov addr(%rip),%rax */
-	INSTRUCTION("\x48\x8b\x3d", 4, EFFECT_NONE),	 /* ...,%rdi */
+	INSTRUCTION("\x48\x8b\x3d", 4, EFFECT_NONE),	 /* mov addr(%rip),%rdi */
 	INSTRUCTION("\xb8", 4, EFFECT_NONE),		 /* mov $x,%eax */
 	INSTRUCTION("\xbf", 4, EFFECT_NONE),		 /* mov $x,%edi */
 	INSTRUCTION("\xbe", 4, EFFECT_NONE),		 /* mov $x,%esi */
@@ -102,13 +102,13 @@ static const struct {
 	INSTRUCTION("\x80\x3d", 5, EFFECT_NONE),	 /* cmpb $x,addr(%rip) */
 	INSTRUCTION("\x48\x83\x3d", 5, EFFECT_NONE),	 /* cmpq $x,addr(%rip) */
 	INSTRUCTION("\xc6\x05", 5, EFFECT_NONE),	 /* movb $x,addr(%rip) */
-	INSTRUCTION("\x0f\x1f\x00", 0, EFFECT_NONE),	 /* nops of three to nine bytes, */
+	INSTRUCTION("\x0f\x1f\x00", 0, EFFECT_NONE),	 /* nops of three to nine bytes */
 	INSTRUCTION("\x0f\x1f\x40", 1, EFFECT_NONE),
 	INSTRUCTION("\x0f\x1f\x44", 2, EFFECT_NONE),
 	INSTRUCTION("\x0f\x1f\x80", 4, EFFECT_NONE),
 	INSTRUCTION("\x0f\x1f\x84", 5, EFFECT_NONE),
 	INSTRUCTION("\x90", 0, EFFECT_NONE),
-	INSTRUCTION("\x66", 0, EFFECT_NONE), /* and the prefixes that make them longer */
+	INSTRUCTION("\x66", 0, EFFECT_NONE), /* prefixes of longer nops */
 	INSTRUCTION("\x2e", 0, EFFECT_NONE),
 	INSTRUCTION("\xcc", 0, EFFECT_END),
 #undef INSTRUCTION
@@ -146,8 +146,8 @@ static struct unwind_rule rule_after(enum effect effect, struct unwind_rule befo
 }
 
 /*
- * Goes through functions instruction by instruction, as far as they are known to their ends. Only
- * the first level of the stack is tracked: nothing deeper is done there.
+ * Derives rows instruction by instruction, up to the end of the last function without unknown ones.
+ * Tracks only one level of the stack: these functions use no more.
  */
 static void fill_functions(struct cfi_table *t, uint64_t vaddr, struct code code)
 {
@@ -173,7 +173,7 @@ static void fill_functions(struct cfi_table *t, uint64_t vaddr, struct code code
 	cfi_fill_gap(t, rows, n_complete, end);
 }
 
-/* Sections and functions are aligned; zeros lie between the former. */
+/* Skips alignment, and zeros between sections. */
 static size_t skip_padding(uint64_t vaddr, const uint8_t *code, size_t bytes)
 {
 	size_t at = -vaddr & (CODE_ALIGNMENT - 1);
@@ -212,9 +212,7 @@ static void fill_section(struct cfi_table *t, const struct elf64 *elf, const cha
 		fill_code(t, elf, section.sh_addr, section.sh_size, false);
 }
 
-/*
- * The position of the compiler's start files isn't recorded: they are among the first larger gaps.
- */
+/* Fills the compiler's start files, which are among the first larger gaps. */
 static void fill_first_gaps(struct cfi_table *t, const struct elf64 *elf)
 {
 	size_t n_left = CODE_MAX_GAPS;
@@ -262,8 +260,9 @@ static bool fill_clone(struct cfi_table *t, const struct elf64 *elf, uint64_t va
 }
 
 /*
- * The gap is followed by the child's part, which is described as having no caller: a rare thing, of
- * which a C library has one. Each insertion moves the rest of the rows.
+ * Fills gaps that are followed by an UNWIND_END row: after clone's system call comes the child's
+ * code, described as having no caller. Each insertion moves the remaining rows, so their number is
+ * limited.
  */
 static void fill_clones(struct cfi_table *t, const struct elf64 *elf)
 {
@@ -280,12 +279,12 @@ static void fill_clones(struct cfi_table *t, const struct elf64 *elf)
 
 /* ---- arm64 ---- */
 
-#define PLT_FIRST_BYTES 32	    /* bytes of the first PLT entry, which all others jump to */
+#define PLT_FIRST_BYTES 32	    /* size of the first PLT entry, the target of the other ones */
 #define STP_X16_X30	0xa9bf7bf0U /* stp x16, x30, [sp, #-16]! */
 
 /*
- * Fills the stubs of calls into other files (AAELF64, 9.6.3). Nothing but the first entry touches
- * the stack, after its "bti c" if present; static programs have no such entry.
+ * Fills the PLT (AAELF64, 9.6.3). Only the first entry uses the stack, after "bti c", if present;
+ * static programs have no such entry.
  */
 static void fill_plt(struct cfi_table *t, const struct elf64 *elf)
 {

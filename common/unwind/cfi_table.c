@@ -9,7 +9,7 @@
 #include "unwind/cfi_table.h"
 
 #define RECENT_BITS 10
-/* bytes from the base to the first row, for rows that gaps get before it */
+/* space in bytes below the first row, for rows of gaps before it */
 #define BASE_BEFORE   (1ULL << 31)
 #define BASE_MULTIPLE (1ULL << 16)
 #define REACH	      ((1ULL << 31) - 2 * BASE_MULTIPLE)
@@ -31,10 +31,7 @@ void cfi_free(struct cfi_table *t)
 
 /* ---- appending ---- */
 
-/*
- * Returns the index of the rule. Two rules that share a slot are added repeatedly if they
- * alternate.
- */
+/* Returns the index of the rule. Alternating rules with the same hash are added repeatedly. */
 static uint32_t intern_rule(struct cfi_table *t, const struct unwind_rule *rule)
 {
 	uint32_t *recent =
@@ -55,7 +52,7 @@ static void begin(struct cfi_table *t, uint64_t vaddr)
 		t->recent = mem_zalloc(1 << RECENT_BITS, sizeof(*t->recent));
 }
 
-/* The replaced rule may have been the only difference between its neighbours. */
+/* Replaces the last rule; drops the row if it then equals the one before. */
 static void replace_last(struct cfi_table *t, const struct unwind_rule *rule)
 {
 	size_t before = t->count - 1;
@@ -99,7 +96,7 @@ void cfi_trim(struct cfi_table *t)
 
 /* ---- looking up ---- */
 
-/* Returns the number of rows at or below an address. */
+/* Returns the number of rows that start at or below vaddr. */
 static size_t count_rows_up_to(const struct cfi_table *t, uint64_t vaddr)
 {
 	uint64_t at = vaddr - t->base;
@@ -127,7 +124,7 @@ uint64_t cfi_gap_end(const struct cfi_table *t, uint64_t vaddr, uint64_t max_byt
 
 /* ---- filling gaps ---- */
 
-/* Returns true if nothing is known from vaddr to end, exclusive. */
+/* Returns true if there is no rule from vaddr to end, exclusive. */
 static bool is_gap(const struct cfi_table *t, uint64_t vaddr, uint64_t end)
 {
 	size_t next = count_rows_up_to(t, vaddr);
@@ -137,10 +134,7 @@ static bool is_gap(const struct cfi_table *t, uint64_t vaddr, uint64_t end)
 	       (next == t->count || cfi_vaddr(t, next) >= end);
 }
 
-/*
- * Drops rows so that no two neighbours have the same address or rule. Returns the number that
- * remain.
- */
+/* Drops rows so that no two neighbours have the same address or rule. Returns their new number. */
 static size_t drop_repeated_rows(const struct cfi_table *t, struct cfi_cell *cells, size_t n,
 				 const struct unwind_rule *before)
 {
@@ -179,7 +173,7 @@ static struct cfi_cell cell_of(struct cfi_table *t, uint64_t vaddr, const struct
 	return (struct cfi_cell){ (uint32_t)(vaddr - t->base), intern_rule(t, rule) };
 }
 
-/* Includes the rows before and after, which may have the same address or rule. */
+/* Rebuilds the rows around the gap, too, since neighbours may have the same address or rule. */
 bool cfi_fill_gap(struct cfi_table *t, const struct cfi_row *rows, size_t n, uint64_t end)
 {
 	size_t at, first, last, n_all = 0;

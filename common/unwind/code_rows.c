@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Rows by instructions; see code_rows.h. From each function's first instruction on, where the
- * return address is in x30 and nothing on the stack, the known state of the stack is carried along
- * to the instructions that may come next, jumps included. Functions here either have a frame that
- * "stp x29, x30, [sp, #-n]!" begins and "ldp x29, x30, [sp], #n" takes away, and once x29 points to
- * it, sp may go anywhere; or they leave x29 and x30 alone, call nothing, and move sp by numbers.
- * After any other change of the stack pointer, and at code reached in two different states, the
- * state is unknown.
+ * Derives rows from instructions; see code_rows.h. At each function's first instruction the return
+ * address is in x30 and nothing is on the stack. This state is propagated to all successors, jumps
+ * included. Functions are expected to have a frame that begins with "stp x29, x30, [sp, #-n]!" and
+ * ends with "ldp x29, x30, [sp], #n", and once x29 points to it, sp may change in any way; or to
+ * leave x29 and x30 alone, call nothing, and change sp by immediates. After any other change of sp,
+ * and at code reached in two different states, the state is unknown.
  *
- * In an image, symbols name the beginnings of functions; in a gap, which may have none, functions
- * begin after the end of a path, unless something has led there before. Tables of constants that
- * lie between them look like instructions, and may at worst make what follows unknown. Instructions
+ * In an image, symbols mark the beginnings of functions; in a gap, which may have none, a function
+ * begins after the end of a path, unless its code was already reached. Tables of constants between
+ * functions look like instructions; at worst they make the code after them unknown. Instructions
  * are encoded as in the Arm Architecture Reference Manual, C4.1.
  */
 #include <stdlib.h>
@@ -36,25 +35,25 @@
 enum {
 	STACK_UNSEEN = -2, /* not reached by known code */
 	STACK_UNKNOWN = -1,
-	STACK_OUTSIDE = 0,	/* as at the call; larger values: bytes of the frame */
+	STACK_OUTSIDE = 0,	/* as at entry; larger values: frame size in bytes */
 	STACK_BY_X29 = 1 << 20, /* flag: x29 points to the frame */
 	STACK_LEAF = 1 << 21,	/* flag: the return address is still in x30 */
 };
 
 struct text {
 	uint32_t *words;
-	int32_t *stacks; /* before each of them */
-	uint32_t *todo;	 /* instructions whose successors must be revisited */
-	uint32_t *found; /* reached instructions, in that order */
+	int32_t *stacks; /* state of the stack before each word */
+	uint32_t *todo;	 /* indices of instructions whose successors are to be visited */
+	uint32_t *found; /* indices of reached instructions, in order of discovery */
 	size_t count, n_todo, n_found;
 	uint64_t vaddr;
-	bool is_odd;	  /* the tracked state contradicts an instruction */
+	bool is_odd;	  /* an instruction contradicts the tracked state */
 	bool is_computed; /* an indirect jump may stay in the function */
 };
 
 /* ---- instructions ---- */
 
-/* Returns the bytes by which stp or ldp of x29 and x30 moves sp; 0: another instruction. */
+/* Returns by how many bytes a stp or ldp of x29 and x30 moves sp; 0: another instruction. */
 static int32_t moved_by_pair(uint32_t word, uint32_t opcode)
 {
 	const uint32_t x29_x30_sp = 30U << 10 | SP << 5 | 29U;
@@ -69,20 +68,20 @@ static bool moves_sp(uint32_t word)
 {
 	bool rd_is_sp = (word & 31) == SP, rn_is_sp = (word >> 5 & 31) == SP;
 
-	if ((word & 0x3f800000U) == 0x11000000U) /* add, sub with a number; no flags set */
+	if ((word & 0x3f800000U) == 0x11000000U) /* add, sub, immediate; without flags */
 		return rd_is_sp;
-	if ((word & 0x3fe00000U) == 0x0b200000U) /* add, sub with a register, extended */
+	if ((word & 0x3fe00000U) == 0x0b200000U) /* add, sub, extended register */
 		return rd_is_sp;
-	if ((word & 0x1f800000U) == 0x12000000U) /* and, orr, eor with a number; ands is tst */
+	if ((word & 0x1f800000U) == 0x12000000U) /* and, orr, eor, immediate; not ands (tst) */
 		return rd_is_sp && word >> 29 != 3 && word >> 29 != 7;
 	if ((word & 0x3a800000U) == 0x28800000U) /* ldp, stp with writeback */
 		return rn_is_sp;
-	if ((word & 0x3b200400U) == 0x38000400U) /* ldr, str that do */
+	if ((word & 0x3b200400U) == 0x38000400U) /* ldr, str with writeback */
 		return rn_is_sp;
-	return (word & 0xbfa00000U) == 0x0c800000U && rn_is_sp; /* ld1, st1 and the like */
+	return (word & 0xbfa00000U) == 0x0c800000U && rn_is_sp; /* ld1, st1 etc. */
 }
 
-/* Returns by how many bytes sp moves up; 0: it doesn't, or not by an immediate. */
+/* Returns by how many bytes sp moves up; 0: not moved, or not by an immediate. */
 static int32_t moved_sp(uint32_t word)
 {
 	bool is_vector = word >> 26 & 1;
@@ -109,7 +108,7 @@ static bool leaves_vectors(uint32_t word)
 	return (word & 0x5f20fc00U) == 0x1e200000U || (word & 0xbfe0ec00U) == 0x0e002c00U;
 }
 
-/* May also return true if the instruction only reads that register. */
+/* Returns true if the instruction may write the register; also for some that only read it. */
 static bool may_write(uint32_t word, uint32_t number)
 {
 	bool is_vector = (word & 0x0c000000U) == 0x0c000000U,
@@ -131,10 +130,7 @@ static bool is_jump_by_register(uint32_t word)
 	return arm64_goes_to_register(word) && !(word & 0x00600000U);
 }
 
-/*
- * Returns true if the return address is lost: without a frame, by a call or a write to its
- * register.
- */
+/* Returns true if code without a frame loses its caller: a call, or a write to x29 or x30. */
 static bool loses_caller(uint32_t word)
 {
 	return arm64_is_call(word) || may_write(word, 30) || may_write(word, 29);
@@ -169,7 +165,7 @@ static int32_t stack_after(int32_t before, uint32_t word)
 
 /* ---- carrying it along ---- */
 
-/* A state changes at most twice: to a known state, then to unknown. */
+/* Records a state. It changes at most twice: to a known state, then to unknown. */
 static void reach(struct text *text, uint64_t index, int32_t stack)
 {
 	int32_t *known;
@@ -186,12 +182,12 @@ static void reach(struct text *text, uint64_t index, int32_t stack)
 }
 
 /*
- * With a frame, code can't return, make another frame or begin: the path there must be wrong, as
- * after a call that never returns.
+ * Returns true if the instruction is impossible with a frame (return, entry, another frame): the
+ * path there is wrong, as after a call that never returns.
  */
 static bool contradicts(uint32_t word, int32_t stack)
 {
-	const uint32_t stp_x29_x30_sp = 0xa9007bfdU; /* at any offset */
+	const uint32_t stp_x29_x30_sp = 0xa9007bfdU; /* any offset */
 
 	return stack > STACK_OUTSIDE &&
 	       (is_return(word) || word == PACIASP || word == BTI_C ||
@@ -222,7 +218,7 @@ static void follow(struct text *text)
 
 /* ---- the image ---- */
 
-/* After a contradiction, all code reached from there is unknown. */
+/* Analyses a function. After a contradiction, all code reached from it is unknown. */
 static void begin_at(struct text *text, uint64_t vaddr)
 {
 	uint64_t index = (vaddr - text->vaddr) / ARM64_INSN_BYTES;
@@ -324,9 +320,7 @@ void code_rows_fill_image(struct cfi_table *t, const struct elf64 *elf)
 
 /* ---- gaps ---- */
 
-/*
- * Analyses one function after the other; code that was reached already belongs to an earlier one.
- */
+/* Analyses functions in ascending order; skips code that an earlier function has reached. */
 static void begin_in_turn(struct text *text)
 {
 	bool is_after_end = true;
@@ -374,7 +368,7 @@ static bool is_wanted_gap(const struct cfi_row *row, uint64_t bytes)
 	return row->rule.kind == UNWIND_GAP && bytes >= GAP_MIN_BYTES && bytes <= GAP_MAX_BYTES;
 }
 
-/* Gaps are listed first, since inserting rows moves them. */
+/* Lists the gaps first, since inserting rows moves them. */
 void code_rows_fill_gaps(struct cfi_table *t, const struct elf64 *elf)
 {
 	struct {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * From an ELF file to the records of its .eh_frame. The section is walked once, record by record,
- * as a debugger does; the search table in .eh_frame_hdr is not used, except to find .eh_frame in
- * files without section headers. A CIE always comes before the FDEs that point back to it.
+ * Reads the records of an ELF file's .eh_frame. The section is walked once, record by record, as a
+ * debugger does; the search table in .eh_frame_hdr is not used, except to find .eh_frame in files
+ * without section headers. A CIE always precedes the FDEs that point back to it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,17 +25,17 @@
 struct walk {
 	struct eh_frame *eh;
 	size_t cies_cap, fdes_cap;
-	struct eh_cie *last_cie; /* CIE of the previous FDE */
+	struct eh_cie *last_cie; /* latest CIE, or that of the previous FDE; NULL: none */
 };
 
 struct record {
 	const uint8_t *at;
 	const uint8_t *id_at;
-	uint32_t id; /* 0: a CIE; else how far before id_at the CIE is */
+	uint32_t id; /* 0: a CIE; else the distance from the CIE to id_at, in bytes */
 	struct cursor body;
 };
 
-/* Addresses in .eh_frame have no data base: no compiler for x86-64 uses one. */
+/* Reads an address; fails on data-relative ones, which no compiler for x86-64 uses. */
 uint64_t eh_frame_address(const struct eh_frame *eh, struct cursor *c, uint8_t encoding)
 {
 	uint64_t itself = eh->vaddr + (c->p - eh->bytes);
@@ -52,7 +52,7 @@ uint64_t eh_frame_address(const struct eh_frame *eh, struct cursor *c, uint8_t e
 	}
 }
 
-/* Reads one letter of the augmentation string, and its bytes. False: not a known letter. */
+/* Handles one letter of the augmentation string, and its data. False: unknown letter. */
 static bool read_augmentation(struct eh_cie *cie, char letter, struct cursor *data)
 {
 	switch (letter) {
@@ -69,7 +69,7 @@ static bool read_augmentation(struct eh_cie *cie, char letter, struct cursor *da
 		cie->is_signal_frame = true;
 		return true;
 	default:
-		return letter == 'B' || letter == 'G'; /* signed addresses, tagged stacks: arm64 */
+		return letter == 'B' || letter == 'G'; /* arm64: signed addresses, tagged stacks */
 	}
 }
 
@@ -96,7 +96,7 @@ static const uint8_t *read_string(struct cursor *c)
 	return cursor_skip(c, zero ? (uint64_t)(zero - c->p) + 1 : UINT64_MAX);
 }
 
-/* Version 4 states the size of addresses. */
+/* Checks the address sizes, which version 4 states. */
 static bool has_flat_addresses(struct cursor *c)
 {
 	uint8_t address_bytes = cursor_u8(c), selector_bytes = cursor_u8(c);
@@ -146,7 +146,7 @@ static struct eh_cie *search_cie(struct eh_frame *eh, const uint8_t *at)
 	return rank && eh->cies[rank - 1].at == at ? &eh->cies[rank - 1] : NULL;
 }
 
-/* Returns the FDE's CIE, mostly that of the previous FDE. NULL: none that can be read. */
+/* Returns the FDE's CIE, mostly that of the previous FDE. NULL: none, or unreadable. */
 static struct eh_cie *find_cie(struct walk *w, const struct record *r)
 {
 	const uint8_t *at;
@@ -192,7 +192,7 @@ static int add_fde(struct walk *w, struct record *r)
 	return 0;
 }
 
-/* False at the end: of the section, at a terminator if that ends it, or at an invalid length. */
+/* Reads the next record. False: end of section, terminator (if that ends it), or invalid length. */
 static bool next_record(struct eh_frame *eh, struct cursor *c, struct record *r)
 {
 	uint64_t bytes = 0;
@@ -237,7 +237,7 @@ static int read_bytes(struct eh_frame *eh, const struct elf64 *elf, uint64_t off
 static int read_section(struct eh_frame *eh, const struct elf64 *elf, const Elf64_Shdr *sh)
 {
 	if (sh->sh_type == SHT_NOBITS)
-		return -ENODATA; /* a separate debug file, without contents of its sections */
+		return -ENODATA; /* a separate debug file: sections have no contents */
 	if ((sh->sh_type != SHT_PROGBITS && sh->sh_type != SHT_X86_64_UNWIND) ||
 	    sh->sh_flags & SHF_COMPRESSED)
 		return -EINVAL;
@@ -245,7 +245,7 @@ static int read_section(struct eh_frame *eh, const struct elf64 *elf, const Elf6
 	return read_bytes(eh, elf, sh->sh_offset, sh->sh_size);
 }
 
-/* Without a section header, takes the bytes from vaddr to the end of the segment. */
+/* Reads from vaddr to the end of the segment, without a section header. */
 static int read_from_vaddr(struct eh_frame *eh, const struct elf64 *elf, uint64_t vaddr)
 {
 	uint64_t skipped, bytes;
@@ -263,7 +263,7 @@ static int read_from_vaddr(struct eh_frame *eh, const struct elf64 *elf, uint64_
 			  bytes < SECTION_MAX_BYTES ? bytes : SECTION_MAX_BYTES);
 }
 
-/* .eh_frame_hdr: version, three encodings, then the address of .eh_frame (LSB 5, 10.6.2). */
+/* Reads .eh_frame_hdr: version, three encodings, address of .eh_frame (LSB 5, 10.6.2). */
 static bool read_hdr(const uint8_t *bytes, size_t size, uint64_t hdr_vaddr, uint64_t *vaddr)
 {
 	struct cursor c = cursor_over(bytes, size);

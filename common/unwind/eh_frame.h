@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The records of a file's .eh_frame (LSB 5, chapter 10.6; DWARF 5, 6.4.1): which code is described
- * (FDEs), by which programs, under which common header (CIEs). Executing the programs is
- * cfa_program.h's business.
+ * The records of a file's .eh_frame (LSB 5, chapter 10.6; DWARF 5, 6.4.1): code ranges (FDEs) with
+ * their programs, and common headers of FDEs (CIEs). cfa_program.h executes the programs.
  *
- * Linear in the section's size, with any contents; at most 128 MiB, 4 M FDEs, 256 K CIEs.
+ * Time and memory are linear in the section's size, with any contents; at most 128 MiB, 4 M FDEs,
+ * 256 K CIEs.
  */
 #ifndef EH_FRAME_H
 #define EH_FRAME_H
@@ -23,8 +23,8 @@ struct eh_program {
 };
 
 struct eh_cie {
-	const uint8_t *at; /* where its record starts; ascending */
-	bool is_readable;  /* false: nothing below is valid */
+	const uint8_t *at; /* start of the record; ascending */
+	bool is_readable;  /* false: the following members are invalid */
 	bool is_signal_frame;
 	bool has_augmentation_data;
 	uint8_t pointer_encoding;
@@ -37,32 +37,32 @@ struct eh_fde {
 	uint64_t start, end; /* ELF virtual addresses; start < end */
 	const uint8_t *program;
 	uint32_t program_bytes;
-	uint32_t cie; /* index; a readable one */
+	uint32_t cie; /* index of the CIE, which is readable */
 };
 
 struct eh_frame {
-	const struct cfa_machine *machine; /* whose code is described */
-	uint8_t *bytes;			   /* what everything points into */
+	const struct cfa_machine *machine; /* architecture of the code */
+	uint8_t *bytes;			   /* contents of .eh_frame; all pointers point into them */
 	size_t size;
-	uint64_t vaddr;		 /* of the first byte */
-	bool ends_at_terminator; /* the size is only an upper bound */
+	uint64_t vaddr;		 /* address of bytes[0] */
+	bool ends_at_terminator; /* size is only an upper bound */
 	struct eh_cie *cies;
 	size_t n_cies;
-	struct eh_fde *fdes; /* in the order of the file; empty ones left out */
+	struct eh_fde *fdes; /* in the order of the file, without empty ones */
 	size_t n_fdes;
-	size_t n_bad; /* records left out because they are broken or of an unknown form */
+	size_t n_bad; /* omitted records: broken, or of an unknown form */
 };
 
 /*
- * Reads through the section headers, or where these are absent through PT_GNU_EH_FRAME. 0, or
- * -errno: -ENODATA if there is no .eh_frame, -EINVAL if it is not in the file as it should
- * be, -EFBIG, -ENOTSUP for other machines. What is broken inside is left out and counted.
- * eh_frame_free() in any case.
+ * Reads .eh_frame, found by the section headers or, if these are absent, by PT_GNU_EH_FRAME.
+ * Returns 0 or -errno: -ENODATA without .eh_frame, -EINVAL if it can't be located in the file,
+ * -EFBIG, -ENOTSUP for other machines. Broken records are omitted and counted. eh_frame_free() is
+ * required in any case.
  */
 int eh_frame_read(struct eh_frame *eh, const struct elf64 *elf);
 void eh_frame_free(struct eh_frame *eh);
 
-/* Reads an address in one of its records, in the encoding given by the CIE. */
+/* Reads an address in a record, in the encoding given by the CIE. */
 uint64_t eh_frame_address(const struct eh_frame *eh, struct cursor *c, uint8_t encoding);
 
 #endif

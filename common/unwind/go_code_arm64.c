@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Go's frames on arm64; see go_code.h. CFA = sp + the frame's size. Functions with a frame keep
- * the return address at its lower end, and the caller's x29 below that, where sp - 8 is: so the two
- * are a frame record, which x29 points at (since Go 1.12). Frames of size 0 have nothing saved. The
+ * Go's frames on arm64; see go_code.h. CFA = sp + the frame's size. Functions with a frame save the
+ * return address at its lower end, and the caller's x29 below that, at sp - 8: the two form a frame
+ * record, to which x29 points (since Go 1.12). Functions with frames of size 0 save neither. The
  * goroutine, g, is in x28. The names in comments are those of runtime/asm_arm64.s; the instructions
  * are encoded as in the Arm Architecture Reference Manual, C4.1.
  */
@@ -12,7 +12,7 @@
 
 #define INSN_BYTES	4
 #define WORD		8
-#define INJECTED_BYTES	16 /* the interrupted code gets a slot for its x30 */
+#define INJECTED_BYTES	16 /* a slot for x30 of the interrupted code */
 #define PROLOGUE_TMP	20 /* x20: sp of a large frame before sp is set to it */
 #define SIGNED(x, bits) ((int32_t)((x) << (32 - (bits))) >> (32 - (bits)))
 
@@ -22,8 +22,8 @@ enum insn_class {
 	INSN_OTHER,
 	INSN_LOAD,	/* x[t] = *(x[n] + offset) */
 	INSN_STORE,	/* *(x[n] + offset) = x[t] */
-	INSN_PUSH,	/* the same, and x[n] += offset before */
-	INSN_STORE_TWO, /* x[t], and x[t2] after it */
+	INSN_PUSH,	/* x[n] += offset; *x[n] = x[t] */
+	INSN_STORE_TWO, /* *(x[n] + offset) = x[t], x[t2] */
 	INSN_ADD,	/* x[t] = x[n] + offset; sp is number 31 */
 	INSN_SUB,	/* x[t] = x[n] - offset */
 	INSN_SUB_REG,	/* x[t] = x[n] - x[t2] */
@@ -73,7 +73,7 @@ static struct insn decode(uint32_t word)
 	return insn;
 }
 
-/* INSN_OTHER outside of the code. */
+/* Decodes the instruction at an offset; INSN_OTHER outside of the code. */
 static struct insn insn_at(const struct go_code *code, size_t at)
 {
 	uint32_t word;
@@ -118,13 +118,13 @@ static int32_t usual_bp_off(int32_t frame_bytes)
 	return frame_bytes > 0 ? -frame_bytes - WORD : 0;
 }
 
-/* mov sp, x20, after which a large frame is complete. */
+/* Matches mov sp, x20, which completes a large frame. */
 static bool ends_large_prologue(const struct insn *insn)
 {
 	return is_access(insn, INSN_ADD, PROLOGUE_TMP) && insn->t == SP && !insn->offset;
 }
 
-/* Matches a store of x29 below sp, after that of the return address, or of both at once. */
+/* Matches a store of x29 below sp (after that of x30), or of both together. */
 static bool saves_record(const struct insn *insn)
 {
 	if (is_access(insn, INSN_STORE, SP))
@@ -162,7 +162,7 @@ static bool writes_sp(const struct insn *insn)
 	       insn->t == SP && insn->n != SP;
 }
 
-/* sub x20, sp, #size */
+/* Matches sub x20, sp, #size. */
 static bool begins_large_prologue(const struct insn *insn)
 {
 	return is_access(insn, INSN_SUB, SP) && insn->t == PROLOGUE_TMP;
@@ -190,8 +190,8 @@ static bool moves_stack(const struct go_code *code, size_t *first, size_t *last)
 }
 
 /*
- * asmcgocall keeps its g, and how much of that one's stack is used: MOVD R4, 0(RSP); MOVD
- * (g_stack+stack_hi)(R4), R4; SUB R2, R4; MOVD R4, 8(RSP)
+ * Finds the offset at which asmcgocall saves its g and how much of g's stack is used: MOVD R4,
+ * 0(RSP); MOVD (g_stack+stack_hi)(R4), R4; SUB R2, R4; MOVD R4, 8(RSP)
  */
 static bool find_kept(const struct go_code *code, int32_t *place)
 {
@@ -211,7 +211,7 @@ static bool find_kept(const struct go_code *code, int32_t *place)
 	return false;
 }
 
-/* Finds the way back by saved values, else by x29, which callees preserve. */
+/* Finds the way back by asmcgocall's saved values, else by x29, which callees preserve. */
 static struct unwind_rule find_switch(const struct go_code *code, const struct go_saved *saved,
 				      size_t away)
 {
@@ -231,12 +231,12 @@ static struct unwind_rule find_switch(const struct go_code *code, const struct g
 				     .bp_off = (int16_t)(saved->bp_off / WORD) };
 }
 
-/* The way systemstack returns: by its g's m, that one's curg, and that one's sched. */
+/* How systemstack returns: offsets of g.m, m.curg, and curg's sched.sp and sched.bp. */
 struct way_back {
 	int32_t m, curg, sp, bp;
 };
 
-/* MOVD (g_sched+gobuf_sp)(g), R0; MOVD R0, RSP; MOVD (g_sched+gobuf_bp)(g), R29 */
+/* Matches MOVD (g_sched+gobuf_sp)(g), R0; MOVD R0, RSP; MOVD (g_sched+gobuf_bp)(g), R29. */
 static bool find_sched(const struct go_code *code, size_t at, struct way_back *way)
 {
 	for (; at + 3 * INSN_BYTES <= code->size; at += INSN_BYTES) {
@@ -254,8 +254,8 @@ static bool find_sched(const struct go_code *code, size_t at, struct way_back *w
 }
 
 /*
- * MOVD g_m(g), R3; MOVD m_curg(R3), g. Finds the last match: the way to the other stack may look
- * alike.
+ * Finds the last match of MOVD g_m(g), R3; MOVD m_curg(R3), g: the switch to the other stack may
+ * look alike.
  */
 static bool find_way_back(const struct go_code *code, struct way_back *way)
 {
@@ -274,7 +274,7 @@ static bool find_way_back(const struct go_code *code, struct way_back *way)
 	return is_found;
 }
 
-/* 0: none. */
+/* Returns the size of the frame that the first push of x30 makes; 0: none. */
 static int32_t find_frame_bytes(const struct go_code *code)
 {
 	for (size_t at = 0; at + INSN_BYTES <= code->size; at += INSN_BYTES) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Go's frames on x86-64; see go_code.h. The return address lies above the frame: CFA = rsp + its
- * size + 8. Functions with a frame keep the caller's rbp at its top, at CFA - 16 (since Go 1.7).
- * The names in comments are those of runtime/asm_amd64.s.
+ * Go's frames on x86-64; see go_code.h. The return address lies above the frame: CFA = rsp + the
+ * frame's size + 8. Functions with a frame save the caller's rbp at its top, at CFA - 16 (since Go
+ * 1.7). The names in comments are those of runtime/asm_amd64.s.
  */
 #include <string.h>
 
@@ -17,7 +17,7 @@ enum { RSP = 4, RBP = 5 };
 
 enum opcode {
 	OPCODE_SUB = 0x2b,   /* register -= memory */
-	OPCODE_AND = 0x83,   /* ... $byte, if it is number 4 of them */
+	OPCODE_AND = 0x83,   /* and $byte, if ModRM's reg is 4 */
 	OPCODE_STORE = 0x89, /* register to register or memory */
 	OPCODE_LOAD = 0x8b,
 	OPCODE_LEA = 0x8d,
@@ -25,14 +25,14 @@ enum opcode {
 	OPCODE_PUSH_RBP = 0x55,
 };
 
-/* An instruction that was decoded. */
+/* A decoded instruction. */
 struct step {
 	struct x86_insn insn;
 	const uint8_t *start;
 	size_t next; /* offset of the next instruction */
 };
 
-/* Unknown instructions are passed over by one byte: decoding falls into step again. */
+/* Decodes an instruction. Skips one byte of an unknown one: decoding resynchronizes. */
 static bool next_step(const struct go_code *code, size_t *at, struct step *step)
 {
 	if (*at >= code->size)
@@ -67,10 +67,7 @@ static int32_t word_at(const uint8_t *bytes)
 	return word;
 }
 
-/*
- * After ModRM, if it is 4: the base, unless that is 5 without a distance. Only those without an
- * index.
- */
+/* Reads the SIB byte: the base (5 in mode 0: none). False: it has an index register. */
 static bool read_sib(const struct x86_insn *insn, uint8_t sib, uint8_t *base)
 {
 	*base = (uint8_t)((sib & 7) | (insn->rex & 1 ? 8 : 0));
@@ -85,14 +82,14 @@ static bool read_place(const struct step *step, struct place *place)
 	const uint8_t *p = step->start + insn->modrm_at + 1;
 	uint8_t mode = insn->modrm >> 6;
 
-	if (!insn->has_modrm || mode == 3 || (!mode && (insn->modrm & 7) == 5)) /* from rip */
+	if (!insn->has_modrm || mode == 3 || (!mode && (insn->modrm & 7) == 5)) /* rip + n */
 		return false;
 	place->base = x86_rm(insn);
 	if ((insn->modrm & 7) == 4 && !read_sib(insn, *p++, &place->base))
 		return false;
 	place->distance = 0;
 	if (mode == 1)
-		place->distance = (*p ^ 0x80) - 0x80; /* with its sign */
+		place->distance = (*p ^ 0x80) - 0x80; /* sign extension */
 	else if (mode == 2 || place->base == NO_REGISTER)
 		place->distance = word_at(p);
 	return true;
@@ -170,13 +167,13 @@ static int32_t usual_bp_off(int32_t frame_bytes)
 	return frame_bytes >= 8 ? BP_OFF : 0;
 }
 
-/* A push of rbp ends there. */
+/* Returns true if a push of rbp ends at that offset. */
 static bool pushes_bp(const struct go_code *code, size_t end)
 {
 	return end && end <= code->size && code->bytes[end - 1] == OPCODE_PUSH_RBP;
 }
 
-/* Pushed already, or the first instruction that saves rbp at a place above rsp. */
+/* Finds where rbp is saved: pushed before start, or stored relative to rsp. */
 static bool find_saved(const struct go_code *code, size_t start, size_t end, int32_t frame_bytes,
 		       struct go_saved *saved)
 {
@@ -202,8 +199,8 @@ static bool find_saved(const struct go_code *code, size_t start, size_t end, int
 /* ---- from one stack to the other ---- */
 
 /*
- * MOVQ g(CX), AX: the goroutine by thread-local storage. Its place is in the instruction, or has
- * been moved to the register just before.
+ * Matches MOVQ g(CX), AX: loads g from thread-local storage. Its offset is in the instruction, or
+ * in the one before, which moves it to the base register.
  */
 static bool reads_g(const struct step *before, const struct step *step, int32_t *tls, uint8_t *g)
 {
@@ -222,7 +219,7 @@ static bool reads_g(const struct step *before, const struct step *step, int32_t 
 	return true;
 }
 
-/* Finds a load of register `to` from memory that `from` points at. */
+/* Matches a load of register `to` from memory at `from` + distance. */
 static bool loads(const struct step *step, uint8_t from, uint8_t *to, int32_t *distance)
 {
 	struct place place;
@@ -233,12 +230,12 @@ static bool loads(const struct step *step, uint8_t from, uint8_t *to, int32_t *d
 	return true;
 }
 
-/* The way systemstack returns: by its g's m, that one's curg, and that one's sched. */
+/* How systemstack returns: offsets of g in TLS, g.m, m.curg, and curg's sched.sp. */
 struct way_back {
 	int32_t tls, m, curg, sp;
 };
 
-/* MOVQ (g_sched+gobuf_sp)(AX), SP */
+/* Finds MOVQ (g_sched+gobuf_sp)(AX), SP. */
 static bool find_sched(const struct go_code *code, size_t at, uint8_t g, int32_t *sp)
 {
 	struct step step;
@@ -250,10 +247,10 @@ static bool find_sched(const struct go_code *code, size_t at, uint8_t g, int32_t
 	return false;
 }
 
-/* Finds the last match: the way to the other stack may look alike. */
+/* Finds the last match: the switch to the other stack may look alike. */
 static bool find_way_back(const struct go_code *code, struct way_back *way)
 {
-	struct step steps[4] = {}; /* the latest one last */
+	struct step steps[4] = {}; /* latest last */
 	struct way_back found;
 	uint8_t g, m, curg;
 	bool is_found = false;
@@ -272,8 +269,8 @@ static bool find_way_back(const struct go_code *code, struct way_back *way)
 }
 
 /*
- * morestack: LEAQ 8(SP), AX; MOVQ AX, (g_sched+gobuf_sp)(SI); MOVQ BP, (g_sched+gobuf_bp)(SI). How
- * many words lie between the two; 0: it isn't found.
+ * Returns the distance in words from gobuf_sp to gobuf_bp, by morestack's code; 0: not found. LEAQ
+ * 8(SP), AX; MOVQ AX, (g_sched+gobuf_sp)(SI); MOVQ BP, (g_sched+gobuf_bp)(SI).
  */
 static uint8_t find_bp_words(const struct go_code *code)
 {
@@ -318,8 +315,10 @@ static struct unwind_rule find_stack(const struct go_code *systemstack,
 	};
 }
 
-/* MOVQ 48(SP), DI; MOVQ (g_stack+stack_hi)(DI), SI; SUBQ 40(SP), SI */
-/* Around C code, by asmcgocall before Go 1.21. */
+/*
+ * Finds asmcgocall's way back from C code before Go 1.21: MOVQ 48(SP), DI; MOVQ
+ * (g_stack+stack_hi)(DI), SI; SUBQ 40(SP), SI
+ */
 static struct unwind_rule find_call(const struct go_code *asmcgocall)
 {
 	struct step steps[3] = {};
@@ -341,8 +340,8 @@ static struct unwind_rule find_call(const struct go_code *asmcgocall)
 }
 
 /*
- * Makes a rule by rbp, which callees preserve. It points at the saved rbp of the caller, or, where
- * nanotime and its like hold rsp in it before Go 1.17, at the frame's end.
+ * Makes a rule by rbp, which callees preserve: it points to the caller's saved rbp or, before Go
+ * 1.17, where nanotime etc. copy rsp to rbp, to the frame's lower end.
  */
 static struct unwind_rule find_switch(const struct go_code *code, const struct go_saved *saved,
 				      size_t away)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Unwind rows of Go code; see go_rows.h. The compiler makes all frames alike (go_code.h). Only
- * assembly does otherwise, and the few functions of the runtime that change stacks or have no
- * caller.
+ * Unwind rows of Go code; see go_rows.h. All compiled frames are alike (go_code.h). Special cases
+ * are assembly, and the few runtime functions that switch stacks or have no caller.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +12,10 @@
 #include "unwind/go_code.h"
 #include "unwind/go_rows.h"
 
-/* limit of code bytes searched per function: the largest has some hundred */
+/* limit of code bytes searched per function: the largest one has some hundred */
 #define CODE_MAX_BYTES 4096
 #define FRAME_MAX      (1 << 30)
-#define LONG_NAME      256 /* longer than all names searched for: names may have any length */
+#define LONG_NAME      256 /* more than any name that is searched for: names may have any length */
 #define LONG_PATH      4096
 
 struct builder {
@@ -24,7 +23,7 @@ struct builder {
 	const struct gopclntab *table;
 	struct cfi_table rows;
 	bool has_flags;
-	struct unwind_rule go_stack; /* to the goroutine's stack */
+	struct unwind_rule go_stack; /* leads from the scheduler's stack to the goroutine's */
 };
 
 /* Special roles of functions. */
@@ -34,9 +33,9 @@ enum role {
 	ROLE_SIGNAL,	  /* the trampoline that signal handlers return to */
 	ROLE_INJECTED,	  /* made to look as if the interrupted code had called it */
 	ROLE_LEAVES,	  /* switches stacks for good: the new stack begins here */
-	ROLE_JUMPS,	  /* ... which may be any */
+	ROLE_JUMPS,	  /* switches to any stack for good */
 	ROLE_SYSTEMSTACK, /* calls on the scheduler's stack */
-	ROLE_MORESTACK,	  /* ... and doesn't return but starts its caller anew */
+	ROLE_MORESTACK,	  /* calls on the scheduler's stack, then restarts its caller */
 };
 
 static const struct {
@@ -84,7 +83,7 @@ static enum role role_of(const char *name)
 	return ROLE_NONE;
 }
 
-/* Rows beyond what a table can hold are left out. */
+/* Appends a row; drops it if the table is full. */
 static void append(struct builder *b, uint64_t vaddr, struct unwind_rule rule)
 {
 	cfi_append(&b->rows, vaddr, &rule);
@@ -111,14 +110,14 @@ static void add_compiled(struct builder *b, const struct go_func *f, enum role r
 
 /* ---- assembly ---- */
 
-/* A function's code, and its effects. Addresses: UINT64_MAX for never. */
+/* A function's code and its effects. Addresses: UINT64_MAX: never. */
 struct assembly {
 	const struct go_func *f;
 	enum role role;
 	struct go_code code;
 	struct go_saved saved;
-	uint64_t saved_from; /* after its instruction */
-	uint64_t away, back; /* on another stack between these addresses */
+	uint64_t saved_from; /* address after the instruction that saves rbp or x29 */
+	uint64_t away, back; /* runs on another stack from away to back */
 	struct unwind_rule elsewhere;
 };
 
@@ -162,7 +161,10 @@ static struct unwind_rule rule_by_switch(const struct builder *b, const struct a
 	return b->machine->find_switch(&a->code, &a->saved, a->away - a->f->start);
 }
 
-/* A goroutine's stack may have been moved meanwhile: then its old addresses are useless. */
+/*
+ * Returns the rule while on another stack. A goroutine's stack may have been moved meanwhile, which
+ * invalidates its old addresses.
+ */
 static struct unwind_rule rule_elsewhere(const struct builder *b, const struct assembly *a)
 {
 	struct unwind_rule rule = b->go_stack;
@@ -221,7 +223,7 @@ static struct unwind_rule assembly_rule(const struct builder *b, const struct as
 			  frame_bytes && vaddr >= a->saved_from ? a->saved.bp_off : 0);
 }
 
-/* A range of one frame size, in which other things may change. */
+/* Adds rows for a range with one frame size, split where other properties change. */
 static void add_range(struct builder *b, const struct assembly *a, const struct go_values *v)
 {
 	const uint64_t edges[] = { a->saved_from, a->away, a->back };
@@ -268,7 +270,7 @@ static void add_function(struct builder *b, const struct go_func *f)
 
 	if (role == ROLE_ROOT)
 		append(b, f->start, rule_end);
-	else if (role == ROLE_SIGNAL) /* to its first byte: no call comes before */
+	else if (role == ROLE_SIGNAL) /* start - 1: where return addresses are looked up */
 		append(b, f->start - 1, rule_signal);
 	else if (is_assembly(b, f))
 		add_assembly(b, f, role);
@@ -276,7 +278,7 @@ static void add_function(struct builder *b, const struct go_func *f)
 		add_compiled(b, f, role);
 }
 
-/* Before Go 1.17 there are none. */
+/* Returns true if functions have flags, as since Go 1.17. */
 static bool has_flags(const struct gopclntab *table)
 {
 	struct go_func f;
@@ -287,7 +289,7 @@ static bool has_flags(const struct gopclntab *table)
 	return false;
 }
 
-/* Finds the code of the runtime's functions with these roles; the first of each. */
+/* Finds the code of the first function with each of these roles. */
 static void find_codes(const struct builder *b, struct go_code *systemstack,
 		       struct go_code *morestack)
 {
@@ -316,8 +318,8 @@ static void learn_stacks(struct builder *b)
 }
 
 /*
- * All tables of values together have at most as many steps as there are bytes of code: functions
- * that overlap, or are not in the segment, are dropped.
+ * Adds all functions in ascending order. Drops functions that overlap, or are not in the segment:
+ * so all tables of values together have at most as many steps as there are bytes of code.
  */
 static void add_functions(struct builder *b, const Elf64_Phdr *text)
 {
@@ -349,7 +351,7 @@ static void build(struct builder *b)
 	add_functions(b, &text);
 }
 
-/* The last row is a gap. */
+/* Adds the rows, of which the last one is a gap. */
 static void add_to(struct cfi_table *t, struct cfi_table *rows)
 {
 	size_t n = rows->count - 1;

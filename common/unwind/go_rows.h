@@ -10,10 +10,7 @@
 #include "elf/elf64.h"
 #include "unwind/cfi_table.h"
 
-/*
- * Adds the rows of the Go functions of the file that the table was compiled from, if there are any;
- * the table may be empty.
- */
+/* Adds the rows of the file's Go functions, if any, to its table, which may be empty. */
 void go_rows_fill(struct cfi_table *t, const struct elf64 *elf);
 
 #endif

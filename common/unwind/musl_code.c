@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Finds the beginnings of threads in musl; see musl_code.h. It looks for musl's own lines of
- * assembly, and for compiled code of
+ * Finds the outermost frames of threads in musl; see musl_code.h. Searches for musl's own assembly,
+ * and for compiled code of
  *
  *	__libc_start_init();
  *	exit(main(argc, argv, envp));
@@ -11,9 +11,9 @@
  *	__syscall(SYS_rt_sigprocmask, ...);
  *	__pthread_exit(args->start_func(args->start_arg));
  *
- * in 1.1 and 1.2. Only gaps are looked at, and only in files that begin as musl's do: others have
- * no reason to look like that, and would be read in vain. On arm64 the threads' function keeps a
- * frame pointer, which leads to __clone.
+ * in 1.1 and 1.2. Only gaps are searched, and only in files whose entry point is musl's: others
+ * hardly contain this code. On arm64 the function that runs threads saves a frame pointer, which
+ * leads to __clone.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,11 +24,11 @@
 #include "unwind/musl_code.h"
 
 #define GAP_MIN_BYTES  16
-#define CODE_MAX_BYTES (64U << 20) /* of a file's gaps */
+#define CODE_MAX_BYTES (64U << 20) /* limit of bytes read of a file's gaps */
 #define GAP_COST_BYTES 4096	   /* cost of reading a gap, besides its size */
-#define MAX_PLACES     32	   /* there are three in a file */
+#define MAX_PLACES     32	   /* a file has three */
 
-/* The rows of one location, up to end. */
+/* Rows of one location in code, up to end. */
 struct place {
 	struct cfi_row rows[4];
 	size_t n;
@@ -37,10 +37,10 @@ struct place {
 
 struct scan {
 	const struct elf64 *elf;
-	const uint8_t *code; /* of one gap */
+	const uint8_t *code; /* contents of the current gap */
 	size_t size;
 	uint64_t vaddr;
-	uint64_t bytes_left; /* that may still be looked at */
+	uint64_t bytes_left; /* limit of further bytes to read */
 	struct place places[MAX_PLACES];
 	size_t n;
 };
@@ -60,7 +60,7 @@ static void add_row(const struct scan *s, struct place *place, size_t at, struct
 	place->rows[place->n++] = (struct cfi_row){ s->vaddr + at, rule };
 }
 
-/* Code called from there has no caller that matters. */
+/* Marks the code as outermost: its callers don't matter. */
 static void add_outermost(struct scan *s, size_t at, size_t end)
 {
 	add_row(s, new_place(s, end), at, (struct unwind_rule){ .kind = UNWIND_END });
@@ -68,7 +68,7 @@ static void add_outermost(struct scan *s, size_t at, size_t end)
 
 /* ---- x86-64 ---- */
 
-/* xor %rbp,%rbp; mov %rsp,%rdi; lea _DYNAMIC(%rip),%rsi; and $-16,%rsp; call */
+/* Entry point: xor %rbp,%rbp; mov %rsp,%rdi; lea _DYNAMIC(%rip),%rsi; and $-16,%rsp; call */
 #define X86_ENTRY     "\x48\x31\xed\x48\x89\xe7\x48\x8d\x35"
 #define X86_ENTRY_END "\x48\x83\xe4\xf0\xe8"
 
@@ -86,7 +86,7 @@ static bool has_bytes(const struct scan *s, size_t at, const char *bytes, size_t
 	return at <= s->size && n <= s->size - at && !memcmp(s->code + at, bytes, n);
 }
 
-/* Returns the length of a call through a register or memory that ends there; 0: none. */
+/* Returns the length of an indirect call that ends at `end`; 0: none. */
 static size_t call_before(const struct scan *s, size_t end)
 {
 	struct x86_insn insn;
@@ -98,7 +98,7 @@ static size_t call_before(const struct scan *s, size_t end)
 	return 0;
 }
 
-/* Returns the start of a move from register to register that ends there; end: there is none. */
+/* Returns the start of a register move that ends at `end`; end: none. */
 static size_t move_before(const struct scan *s, size_t end)
 {
 	const uint8_t *code = s->code + end;
@@ -109,8 +109,8 @@ static size_t move_before(const struct scan *s, size_t end)
 }
 
 /*
- * syscall; test %eax,%eax; jne parent; xor %ebp,%ebp; pop %rdi; call *%r9 ...; parent: ret. The
- * parent may have been the first to come back, with its stack as it was called.
+ * Matches __clone: syscall; test %eax,%eax; jne parent; xor %ebp,%ebp; pop %rdi; call *%r9 ...;
+ * parent: ret. The parent may return first, with the stack as at the call.
  */
 static void note_x86_clone(struct scan *s, size_t at)
 {
@@ -128,7 +128,7 @@ static void note_x86_clone(struct scan *s, size_t at)
 	add_row(s, place, parent, outside);
 }
 
-/* call; three moves; call *%rbx, or another register; mov %eax,%edi; call. at: the last move. */
+/* Matches call; three moves; call *%rbx or the like; mov %eax,%edi; call. at: last move. */
 static void note_x86_main(struct scan *s, size_t at)
 {
 	size_t call_bytes = call_before(s, at), moves = at - call_bytes;
@@ -144,7 +144,7 @@ static void note_x86_main(struct scan *s, size_t at)
 		add_outermost(s, at - call_bytes, at + 7);
 }
 
-/* syscall; a move of six bytes at most; call *(%rbx), or the like; mov %rax,%rdi; call. */
+/* Matches syscall; a move of at most six bytes; call *(%rbx) etc.; mov %rax,%rdi; call. */
 static void note_x86_thread(struct scan *s, size_t at)
 {
 	size_t call_bytes = call_before(s, at), call = at - call_bytes;
@@ -183,7 +183,7 @@ static uint32_t word_at(const struct scan *s, size_t i)
 	return word;
 }
 
-/* mov x29, #0; mov x30, #0; mov x0, sp */
+/* Matches mov x29, #0; mov x30, #0; mov x0, sp. */
 static bool is_arm64_entry(const uint8_t *code, size_t size)
 {
 	static const uint32_t entry[] = { 0xd280001d, 0xd280001e, 0x910003e0 };
@@ -201,14 +201,14 @@ static bool is_call_by_number(uint32_t word)
 	return (word & 0xfc000000U) == 0x94000000U;
 }
 
-/* ldp x1, x0, [sp], #16; blr x1; mov x8, #__NR_exit; svc #0 */
+/* Matches ldp x1, x0, [sp], #16; blr x1; mov x8, #__NR_exit; svc #0. */
 static bool is_arm64_clone(const struct scan *s, size_t i)
 {
 	return word_at(s, i - 1) == 0xa8c103e1U && word_at(s, i + 1) == 0xd2800ba8U &&
 	       word_at(s, i + 2) == 0xd4000001U;
 }
 
-/* bl; three moves between registers; blr; bl */
+/* Matches bl; three register moves; blr; bl. */
 static bool is_arm64_main(const struct scan *s, size_t i)
 {
 	for (size_t move = i - 3; move < i; move++)
@@ -270,7 +270,7 @@ static void scan_gap(struct scan *s, uint64_t start, uint64_t end)
 	free(code);
 }
 
-/* Scans the gaps between start and end, between existing rows and before and after them. */
+/* Scans the gaps between start and end: before, between and after the rows. */
 static void scan_gaps(struct scan *s, const struct cfi_table *t, uint64_t start, uint64_t end)
 {
 	uint64_t gap = start;
@@ -288,7 +288,7 @@ static void scan_gaps(struct scan *s, const struct cfi_table *t, uint64_t start,
 		scan_gap(s, gap, end);
 }
 
-/* Searches the segment of the entry point, which holds all of its code. */
+/* Searches the entry point's segment, which contains all code. */
 void musl_fill_gaps(struct cfi_table *t, const struct elf64 *elf)
 {
 	struct scan s = { .elf = elf, .bytes_left = CODE_MAX_BYTES };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Processes and their slices; see unwind_procs.h. */
+/* Slices of processes; see unwind_procs.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,18 +20,18 @@
 /* ---- rows of files ---- */
 
 /*
- * The unwind rows of the files that traced processes execute: compiled once, and hung on the file.
- * They are removed when the file is released.
+ * The unwind rows of the files that traced processes execute: compiled once, and attached to the
+ * file, until it is released.
  */
 struct unwind_files {
 	struct unwind_tables *tables;
-	/* number of compiled files; of these, without rows because memory ran out */
+	/* compiled files; those without rows, because memory ran out */
 	size_t n_files, n_refused;
 };
 
-#define EXPENSIVE_ROWS (1 << 18) /* a library of LLVM has a million: 70 ms, and 25 MB meanwhile */
+#define EXPENSIVE_ROWS (1 << 18) /* LLVM's library has a million: 70 ms, and temporarily 25 MB */
 
-/* A file's part. */
+/* Rows of a file: its struct file_part. */
 struct rows {
 	struct unwind_files *files;
 	struct unwind_run run;
@@ -48,7 +48,7 @@ static void compile_file(struct unwind_files *files, const struct file *file, st
 	err = cfi_load_elf(&cfi, &file->elf);
 	if (!err || err == -ENODATA)
 		go_rows_fill(&cfi, &file->elf);
-	if (file->image) /* the vdso, which is described without gaps */
+	if (file->image) /* the vdso: rows are needed only without .eh_frame */
 		code_rows_fill_image(&cfi, &file->elf);
 	if (!file->image)
 		cfi_fill_known_gaps(&cfi, &file->elf);
@@ -70,14 +70,14 @@ static void release(void *data)
 	unwind_tables_remove(rows->files->tables, &rows->run, clock_now_ns());
 }
 
-/* Returns a file's rows, compiled if needed; none if it has no unwind information. */
+/* Returns a file's rows, compiled if needed; no pages: no unwind information. */
 static struct unwind_run unwind_files_rows(struct unwind_files *files, struct file *file)
 {
 	struct file_part *part = &file->parts[FILE_ROWS];
 	struct rows *rows = part->data;
 
 	if (!rows && file->fd < 0 && !file->image)
-		return (struct unwind_run){ 0 }; /* not open: maybe the next time */
+		return (struct unwind_run){ 0 }; /* not open yet */
 	if (!rows) {
 		rows = mem_zalloc(1, sizeof(*rows));
 		rows->files = files;
@@ -94,21 +94,21 @@ static struct unwind_run unwind_files_rows(struct unwind_files *files, struct fi
 #define MAX_MEANINGS MAX_SLICE
 #define REST_NS	     NS_PER_S
 
-/* A part of the array. */
+/* A range of the array of mappings. */
 struct slice {
-	struct slice *next; /* in the list of retired or of resting slices */
+	struct slice *next; /* next retired, or next resting slice */
 	struct unwind_process range;
 	uint64_t rests_since_ns;
 };
 
-/* Data attached to maps: their mappings with the rows of their files. */
+/* Data attached to maps: the mappings with their files' rows. */
 struct view {
-	struct slice *slice; /* NULL: no process has these maps published */
+	struct slice *slice; /* NULL: not published for any process */
 	unsigned int n_users;
 	struct unwind_mapping mappings[];
 };
 
-/* The latest recall: the copies of one process's stacks often come together. */
+/* The latest recalled maps: several copies of a process's stacks often come together. */
 struct recalled {
 	pid_t pid;
 	uint64_t state;
@@ -122,7 +122,7 @@ struct unwind_procs {
 	struct unwind_mapping *mappings;
 	uint32_t max_mappings, n_free;
 	uint32_t serial;       /* serial of the latest slice */
-	struct slice *retired; /* BPF may still use these */
+	struct slice *retired; /* slices that BPF may still use */
 	struct slice *resting, **resting_tail;
 	struct extents free;
 	bool is_full_reported;
@@ -166,7 +166,7 @@ void unwind_procs_free(struct unwind_procs *procs)
 
 /* ---- slices ---- */
 
-/* Frees slices that BPF can't read any more. */
+/* Frees slices whose waiting time is over: BPF can't read them any more. */
 static void end_rests(struct unwind_procs *procs)
 {
 	uint64_t now_ns = clock_now_ns();
@@ -181,7 +181,7 @@ static void end_rests(struct unwind_procs *procs)
 	}
 }
 
-/* NULL: out of space. */
+/* Allocates a slice of n mappings. NULL: out of space. */
 static struct slice *allocate_slice(struct unwind_procs *procs, size_t n)
 {
 	struct slice *slice;
@@ -220,14 +220,14 @@ void unwind_procs_begin_rests(struct unwind_procs *procs)
 
 /* ---- what addresses mean ---- */
 
-/* An address range and its first meaning in a process: a place in a file. */
+/* An address range and its first meaning in a process: a location in a file. */
 struct meaning {
 	uint64_t start, end;
 	uint64_t key; /* hash of the file and the offset in it; 0: memory without a file */
 };
 
 struct meanings {
-	uint32_t base; /* of the names */
+	uint32_t base; /* added to names; increased when the history restarts */
 	size_t n, capacity;
 	struct meaning items[]; /* ascending, not overlapping */
 };
@@ -237,7 +237,7 @@ static uint64_t meaning_key(const struct mapped *m)
 	return m->file ? hash_add(hash_add(0, m->file->serial), m->start - m->offset) : 0;
 }
 
-/* False: some of these addresses have had another meaning. */
+/* Records a first meaning. False: some of the addresses already have another one. */
 static bool is_first_meaning(struct meanings *meanings, const struct meaning *m)
 {
 	size_t at = SEARCH_RANK(meanings->items, meanings->n, end, m->start), last = at;
@@ -259,9 +259,9 @@ static bool is_first_meaning(struct meanings *meanings, const struct meaning *m)
 }
 
 /*
- * Returns a number for the meaning of these mappings' addresses, hashed into stack ids: it changes
- * when an address changes its meaning, and is restored with the meaning. So ids don't multiply
- * where code is mapped and unmapped all the time.
+ * Returns a number for the meaning of the mappings' addresses, hashed into stack ids: it changes
+ * when an address changes its meaning, and changes back with it. So ids don't multiply where code
+ * is mapped and unmapped all the time.
  */
 static uint32_t name_meanings(struct meanings *meanings, const struct maps *maps)
 {
@@ -275,10 +275,10 @@ static uint32_t name_meanings(struct meanings *meanings, const struct maps *maps
 			sum += hash_add(hash_add(1, meaning.start), meaning.key);
 	}
 	return (meanings->base + (uint32_t)(sum ^ sum >> 32))
-	       << 1; /* UNWIND_HAS_PERF_MAP is apart */
+	       << 1; /* bit 0 is UNWIND_HAS_PERF_MAP */
 }
 
-/* If a process has used up too many addresses, the history begins anew, with new names. */
+/* Makes space for n more meanings. If there are too many, the history restarts, with new names. */
 static struct meanings *make_space(struct meanings *meanings, size_t n)
 {
 	size_t capacity = 2 * (meanings->n + n);
@@ -298,7 +298,7 @@ static struct meanings *make_space(struct meanings *meanings, size_t n)
 	return meanings;
 }
 
-/* The first change of a process's mappings begins the history of what its addresses mean. */
+/* Updates the names of a process's addresses; the history begins at the first change. */
 static void note_meanings(struct process *p, const struct maps *before, const struct maps *maps)
 {
 	if (!before || before == maps)
@@ -360,7 +360,7 @@ static struct view *get_view(struct unwind_procs *procs, struct maps *maps, pid_
 	return view;
 }
 
-/* False: the array is full. */
+/* Writes the view to a slice, unless it has one. False: the array is full. */
 static bool give_slice(struct unwind_procs *procs, struct view *view, size_t n)
 {
 	if (view->slice)
@@ -379,7 +379,7 @@ static struct maps *published_maps(const struct unwind_procs *procs, pid_t pid)
 	return p ? p->published : NULL;
 }
 
-/* Replaces the published maps by these, which have a slice (NULL: none). */
+/* Replaces the published maps by maps with a slice (NULL: none). */
 static void publish(struct unwind_procs *procs, pid_t pid, struct maps *maps)
 {
 	struct maps *before = maps_use(published_maps(procs, pid));
@@ -400,7 +400,7 @@ static void publish(struct unwind_procs *procs, pid_t pid, struct maps *maps)
 
 /* ---- processes ---- */
 
-/* Reports it once, when it happens and not at the end: a run may take days. */
+/* Reports a full array once, immediately: a run may take days. */
 static void tell_full(struct unwind_procs *procs, pid_t pid)
 {
 	if (!procs->is_full_reported)
@@ -426,7 +426,7 @@ static bool publish_maps(struct unwind_procs *procs, pid_t pid, uint32_t change,
 	return unwind_procs_find(procs, pid, range);
 }
 
-/* If code was replaced since, the event may not be here yet. */
+/* Reads the mappings; reads them again if code was replaced, whose event may not be here yet. */
 static struct maps *read_maps(struct unwind_procs *procs, pid_t pid, uint32_t change)
 {
 	const struct process *p = processes_find(procs->processes, pid);
@@ -461,7 +461,7 @@ static bool overlap(const struct unwind_mappings *mappings, const struct unwind_
 	return false;
 }
 
-/* Looks at the latest areas, of which the oldest one may be half written. */
+/* Returns true if a noted area overlaps the mappings; skips the oldest, maybe half written one. */
 static bool has_area_in(const struct unwind_change *change, const struct unwind_mappings *mappings,
 			uint64_t since_ns)
 {
@@ -489,7 +489,7 @@ bool unwind_procs_are_outdated(struct unwind_procs *procs, pid_t pid,
 	mappings = unwind_procs_published(procs, pid);
 	if (!has_area_in(change, &mappings, processes_maps_time(procs->processes, pid)))
 		return false;
-	p->published_change = ~change->count; /* so that the next update reads again */
+	p->published_change = ~change->count; /* makes the next update read again */
 	return true;
 }
 
@@ -499,7 +499,7 @@ static bool is_same_code(const struct mapped *a, const struct mapped *b)
 	       (!a->name->ino || a->start - a->offset == b->start - b->offset);
 }
 
-/* Returns when the code was moved there, as noted by BPF; else now. */
+/* Returns when BPF noted that the code was moved there; else now. */
 static uint64_t time_of_area(const struct unwind_change *change, const struct mapped *m)
 {
 	uint64_t n = change->n_areas;
@@ -548,10 +548,7 @@ void unwind_procs_note_moves(struct unwind_procs *procs, pid_t pid,
 	maps_release(known);
 }
 
-/*
- * Returns true if the published mappings were read since the process's latest exec: by all events
- * that have come, not only by those that have been handled.
- */
+/* Returns true if the published mappings were read after the latest exec that was received. */
 static bool has_latest(const struct unwind_procs *procs, pid_t pid)
 {
 	const struct process *p = processes_find(procs->processes, pid);
@@ -574,7 +571,7 @@ void unwind_procs_fork(struct unwind_procs *procs, pid_t parent, pid_t child)
 	p->names = names & ~UNWIND_HAS_PERF_MAP;
 }
 
-/* Stack ids of another program differ by its generation. */
+/* Handles an exec. The names restart, too: the generation makes stack ids differ. */
 void unwind_procs_exec(struct unwind_procs *procs, pid_t pid)
 {
 	struct process *p;

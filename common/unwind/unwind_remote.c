@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Walking a stack from outside; see unwind_remote.h. */
+/* Walks stacks from outside; see unwind_remote.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -18,7 +18,7 @@
 
 #define PAGE_BYTES 4096
 
-/* A walk, and its latest read, which extends to the end of a page. */
+/* A walk, and a buffer of its latest read, which extends to the end of a page. */
 struct remote {
 	struct unwind_state state;
 	const struct unwind_view *view;
@@ -108,7 +108,7 @@ static bool is_trampoline(const struct unwind_view *view, uint64_t address)
 	return view->returns && view->returns->trampoline && view->returns->trampoline == address;
 }
 
-/* As BPF does it, see struct unwind_returns. */
+/* Leaves a return probe's trampoline as BPF does, see struct unwind_returns. */
 static int step_from_trampoline(const struct unwind_returns *returns, struct unwind_state *s)
 {
 	for (size_t i = 0; i < returns->n && i < UNWIND_MAX_RETURNS; i++)
@@ -164,7 +164,7 @@ static int step(const struct unwind_view *view, struct unwind_state *s)
 	return !reason && unwind_is_null(s) ? UNWIND_NULL : reason;
 }
 
-/* As BPF does it, see STACK_EXACT. */
+/* Writes a frame's word as BPF does, see STACK_EXACT. */
 static void note_frame(const struct unwind_state *s, uint64_t *words, size_t i)
 {
 	words[i] = s->ip;
@@ -222,14 +222,14 @@ static bool is_denied(const struct unwind_thread *thread)
 	return !peek((pid_t)thread->tid, thread->regs.sp, &byte, 1) && errno == EPERM;
 }
 
-/* The count is read afterwards only: a change before the walk has changed it just as well. */
+/* Reads the count only after the walk, which also detects that the thread ran before it. */
 size_t unwind_walk_thread(const struct unwind_view *view, const struct unwind_thread *thread,
 			  uint64_t *addrs, size_t max, int *reason)
 {
 	struct unwind_view of_thread = *view;
 	size_t n;
 
-	of_thread.pid = (pid_t)thread->tid; /* the main thread may have ended */
+	of_thread.pid = (pid_t)thread->tid; /* the main thread may have exited */
 	of_thread.returns = &thread->returns;
 	n = unwind_walk_remote(&of_thread, &thread->regs, addrs, max, reason);
 	if ((*reason == UNWIND_FAULT || *reason == UNWIND_NO_PROCESS) && is_denied(thread))

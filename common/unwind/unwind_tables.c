@@ -15,24 +15,24 @@
 #define PAGE_BYTES     (1ULL << UNWIND_PAGE_SHIFT)
 #define PAGE_MAX_CELLS 0xffff
 #define PAGE_MAX_ROWS  (PAGE_MAX_CELLS - UNWIND_RULES_AT - UNWIND_PAGE_RULES)
-#define OTHER_RULES    (UNWIND_PAGE_RULES - 1) /* place of all rules beyond those that fit */
+#define OTHER_RULES    (UNWIND_PAGE_RULES - 1) /* index shared by all rules that don't fit */
 #define NO_RULE	       UINT32_MAX
-#define RULE_SLOTS     (2 * UNWIND_MAX_RULES) /* size of the hash tables: at most half full */
-#define BAD_RULE       1		      /* the number of UNWIND_BAD */
+#define RULE_SLOTS     (2 * UNWIND_MAX_RULES) /* slots of the hash table: at most half full */
+#define BAD_RULE       1		      /* index of the rule UNWIND_BAD */
 #define PATTERN_SLOTS  (2 * UNWIND_MAX_PATTERNS)
 #define SIGHTINGS      (1U << 14)
 #define SERIAL_MAX     0xffffff
-#define STEP_MAX_BYTES 4 /* from one rule of a pattern to the next */
+#define STEP_MAX_BYTES 4 /* maximum distance of rules in a pattern */
 #define REST_NS	       NS_PER_S
 
 /* A page under construction. */
 struct draft {
-	uint32_t serial; /* of the attempt; never 0 */
+	uint32_t serial; /* number of this draft; never 0 */
 	bool has_patterns, is_overfull;
 	uint32_t n_rules, n_rows;
 	uint16_t rules[UNWIND_PAGE_RULES];
 	uint16_t rows[PAGE_MAX_ROWS];
-	uint16_t begins[UNWIND_PAGE_BLOCKS + 1]; /* start of each block, among the rows */
+	uint16_t begins[UNWIND_PAGE_BLOCKS + 1]; /* index of each block's first row */
 };
 
 /* Pages of a removed file that walks may still use. */
@@ -46,23 +46,21 @@ struct unwind_tables {
 	struct unwind_backing to;
 	struct unwind_shard *shards[UNWIND_MAX_SHARDS];
 	uint32_t n_shards, n_pages, n_rules, n_patterns;
-	struct extents cells, pages; /* that are free, of the shards and below n_pages */
+	struct extents cells, pages; /* free cells of the shards; free pages below n_pages */
 	struct removed *resting, **resting_tail;
-	uint32_t lone_rule; /* the only one of the last page; NO_RULE: there are several */
+	uint32_t lone_rule; /* the only rule of the previous page; NO_RULE: several */
 	uint64_t n_rows;
-	uint16_t rule_slots[RULE_SLOTS]; /* id + 1 */
+	uint16_t rule_slots[RULE_SLOTS]; /* index + 1; 0: free */
 	uint16_t pattern_slots[PATTERN_SLOTS];
-	uint32_t sightings[SIGHTINGS]; /* candidates for patterns, by hash */
+	uint32_t sightings[SIGHTINGS]; /* upper hash bits of rows seen before, by lower bits */
 	struct place {
-		uint32_t serial : 24, place : 8; /* of the page that the place is for */
+		uint32_t serial : 24, place : 8; /* valid for the draft with that serial */
 	} places[UNWIND_MAX_RULES + UNWIND_MAX_PATTERNS];
 	struct draft draft;
-	uint16_t *ids; /* of the rules of the file that is being added */
+	uint16_t *ids; /* indices in to.rules, by the added file's rules */
 };
 
-/*
- * Returns the rule's number; if there are too many, that of the rule for code that can't be walked.
- */
+/* Returns the rule's index; that of UNWIND_BAD if there are too many rules. */
 static uint16_t intern_rule(struct unwind_tables *t, const struct unwind_rule *rule)
 {
 	uint64_t bits = cfi_rule_bits(rule);
@@ -120,7 +118,7 @@ static uint64_t hash_pattern(const struct unwind_pattern *pattern)
 	return hash_words(words, ARRAY_SIZE(words));
 }
 
-/* Rows that occur only once would take more space as a pattern. */
+/* Returns true if rows were seen before: as a pattern, unique rows would take more space. */
 static bool was_seen_before(struct unwind_tables *t, uint64_t hash)
 {
 	uint32_t *sighting = &t->sightings[hash % SIGHTINGS], mark = (uint32_t)(hash >> 32) | 1;
@@ -130,7 +128,7 @@ static bool was_seen_before(struct unwind_tables *t, uint64_t hash)
 	return before;
 }
 
-/* Returns the pattern's number, as rows name it; -ENOENT if there is none. */
+/* Returns the pattern's number, as stored in rows; -ENOENT: none. */
 static int intern_pattern(struct unwind_tables *t, const struct unwind_pattern *pattern)
 {
 	uint64_t hash = hash_pattern(pattern);
@@ -146,7 +144,7 @@ static int intern_pattern(struct unwind_tables *t, const struct unwind_pattern *
 	return (int)(UNWIND_FIRST_PATTERN + t->n_patterns++);
 }
 
-/* Returns how many rows from the first on are close enough for one pattern. */
+/* Returns how many rows, from the first one on, are close enough for one pattern. */
 static size_t count_steps(const struct cfi_cell *rows, size_t n)
 {
 	size_t i = 1;
@@ -188,7 +186,7 @@ static int add_shard(struct unwind_tables *t)
 	return 0;
 }
 
-/* Frees empty shards but one, which the next file may need. */
+/* Drops all empty shards but one, which the next file may need. */
 void unwind_tables_drop_spare(struct unwind_tables *t)
 {
 	for (uint64_t at; extents_take_spare(&t->cells, UNWIND_SHARD_CELLS, &at); t->n_shards--) {
@@ -199,7 +197,7 @@ void unwind_tables_drop_spare(struct unwind_tables *t)
 	}
 }
 
-/* n cells that lie together, counted through all shards. */
+/* Allocates n contiguous cells, numbered through all shards. */
 static int take_cells(struct unwind_tables *t, uint32_t n, uint64_t *first)
 {
 	if (extents_take(&t->cells, n, first))
@@ -227,7 +225,7 @@ static bool is_same_page(const struct unwind_page *a, const struct unwind_page *
 	return a->shard == b->shard && a->first_cell == b->first_cell;
 }
 
-/* Pages of one file that follow each other may have the same cells, see repeat_page(). */
+/* Frees a run. Consecutive pages may have the same cells, see repeat_page(). */
 static void give_back(struct unwind_tables *t, const struct unwind_run *run)
 {
 	const struct unwind_page *pages = t->to.pages + run->first_page;
@@ -241,10 +239,7 @@ static void give_back(struct unwind_tables *t, const struct unwind_run *run)
 	t->n_rows -= run->n_rows;
 }
 
-/*
- * Returns the position of a rule or pattern in the page's list; if the list is full, that of the
- * rule for code that can't be walked.
- */
+/* Returns the index of a rule or pattern in the page's list; UNWIND_BAD's if it is full. */
 static uint32_t place_number(struct unwind_tables *t, int number)
 {
 	struct draft *d = &t->draft;
@@ -263,7 +258,7 @@ static uint32_t place_number(struct unwind_tables *t, int number)
 	return d->n_rules++;
 }
 
-/* low: the low bits of the address at which a rule or pattern begins to apply. */
+/* Adds a row. low: the low bits of the address at which the rule or pattern begins to apply. */
 static void draft_row(struct unwind_tables *t, int number, uint32_t low)
 {
 	struct draft *d = &t->draft;
@@ -273,7 +268,7 @@ static void draft_row(struct unwind_tables *t, int number, uint32_t low)
 	d->begins[(low >> UNWIND_BLOCK_SHIFT) + 1]++;
 }
 
-/* Adds n rows of a page, as one if there is a pattern for them. */
+/* Adds n rows of a page, as a single row if there is a pattern for them. */
 static void draft_rows(struct unwind_tables *t, const struct cfi_cell *rows, size_t n)
 {
 	int number = n > 1 && t->draft.has_patterns ? find_pattern(t, rows, n) : -ENOENT;
@@ -285,14 +280,14 @@ static void draft_rows(struct unwind_tables *t, const struct cfi_cell *rows, siz
 			draft_row(t, t->ids[rows[i].rule], rows[i].at & (PAGE_BYTES - 1));
 }
 
-/* Turns counts per block into starts: the rows of all blocks before one. */
+/* Converts row counts per block to start indices. */
 static void sum_up_blocks(struct draft *d)
 {
 	for (uint32_t i = 1; i <= UNWIND_PAGE_BLOCKS; i++)
 		d->begins[i] = (uint16_t)(d->begins[i] + d->begins[i - 1]);
 }
 
-/* A long way without rows takes the cells of one page: those of the page before. */
+/* Reuses the previous page's cells, if both have the same single rule. */
 static bool repeat_page(struct unwind_tables *t, struct unwind_page *page)
 {
 	uint32_t rule = t->draft.n_rows == 1 ? t->draft.rules[0] : NO_RULE;
@@ -344,7 +339,7 @@ static void begin_draft(struct unwind_tables *t, bool has_patterns)
 	memset(d->begins, 0, sizeof(d->begins));
 }
 
-/* Builds the page that begins there, with rows from next to last, exclusive. */
+/* Builds the page that begins at `begin`, with rows next to last, exclusive. */
 static void draft_page(struct unwind_tables *t, const struct cfi_table *cfi, uint64_t begin,
 		       size_t next, size_t last, bool has_patterns)
 {
@@ -358,9 +353,9 @@ static void draft_page(struct unwind_tables *t, const struct cfi_table *cfi, uin
 }
 
 /*
- * Adds one page, which becomes the run's last: rows[*next] is the first row at or after its
- * beginning; rows[*next - 1] is in force there, if there is one. Patterns take places, so that
- * rules may not find one.
+ * Adds one page at the end of the run: rows[*next] is the first row at or after its beginning;
+ * rows[*next - 1], if any, applies there. Patterns also take space in the page's list: if rules
+ * don't fit, builds the page without patterns.
  */
 static int put_page(struct unwind_tables *t, const struct cfi_table *cfi, struct unwind_run *run,
 		    size_t *next)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Unwind tables as bpf/abi/unwind_layout.h lays them out, built from cfi tables. Plain C: where the
- * arrays lie is the caller's business, so that they can be a BPF map's memory or a test's.
+ * Unwind tables in the layout of bpf/abi/unwind_layout.h, built from cfi tables. The caller
+ * provides the memory of the arrays: a BPF map's, or a test's.
  */
 #ifndef UNWIND_TABLES_H
 #define UNWIND_TABLES_H
@@ -15,14 +15,14 @@
 struct unwind_tables;
 
 /*
- * Memory of the arrays; new_shard returns the memory of shard n, or NULL if there is no more, and
- * drop_shard releases it when no page refers to it. new_shard returns n again only when walks can't
- * find the former one any more.
+ * Memory of the arrays, borrowed. new_shard() returns the memory of shard n, or NULL if there is no
+ * more; drop_shard() releases it when no page refers to it. new_shard() returns n again only when
+ * walks can't find the former shard n any more.
  */
 struct unwind_backing {
-	struct unwind_rule *rules;	 /* UNWIND_MAX_RULES */
-	struct unwind_page *pages;	 /* max_pages */
-	struct unwind_pattern *patterns; /* UNWIND_MAX_PATTERNS */
+	struct unwind_rule *rules;	 /* UNWIND_MAX_RULES elements */
+	struct unwind_page *pages;	 /* max_pages elements */
+	struct unwind_pattern *patterns; /* UNWIND_MAX_PATTERNS elements */
 	uint32_t max_pages;
 	struct unwind_shard *(*new_shard)(uint32_t n, void *arg);
 	void (*drop_shard)(uint32_t n, struct unwind_shard *shard, void *arg);
@@ -32,26 +32,26 @@ struct unwind_backing {
 /* A file's tables, as in a struct unwind_mapping. */
 struct unwind_run {
 	uint64_t page_base;
-	uint32_t first_page, n_pages; /* n_pages 0: none */
+	uint32_t first_page, n_pages; /* n_pages 0: no tables */
 	uint64_t n_rows;
 };
 
 struct unwind_tables *unwind_tables_new(const struct unwind_backing *backing);
 void unwind_tables_free(struct unwind_tables *t);
 
-/* Adds a file. -ENOSPC if a limit is reached; *run is then empty. */
+/* Adds a file's table. Returns 0, or -ENOSPC if a limit is reached; *run is then empty. */
 int unwind_tables_add(struct unwind_tables *t, const struct cfi_table *cfi, struct unwind_run *run);
 
 /*
- * Removes a file, to which no mapping leads any more. Its cells and pages are reused only after
- * running walks have ended: when either function is called with a time a second later.
+ * Removes a file that no mapping refers to any more. Its cells and pages are reused only after
+ * running walks have ended: once either function is called with a time at least a second later.
  */
 void unwind_tables_remove(struct unwind_tables *t, const struct unwind_run *run, uint64_t now_ns);
 void unwind_tables_reclaim(struct unwind_tables *t, uint64_t now_ns);
 
 /*
- * Drops shards that are empty, but for one. Removing a file does that, too; adding one doesn't: one
- * that takes the place of others has the shards that they had.
+ * Drops all empty shards but one. Removing a file does that, too; adding one doesn't, so that files
+ * that replace others can reuse their shards.
  */
 void unwind_tables_drop_spare(struct unwind_tables *t);
 

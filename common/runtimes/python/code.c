@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Strings and lines of code objects; see code.h. */
+/* Texts and lines of code objects; see code.h. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -55,7 +55,7 @@ char *python_text_decode(const struct python_text *text, const uint8_t *bytes, s
 
 /* ---- lines ---- */
 
-/* Kinds of entries. Below 10: "short", two bytes; 10 to 12: one line, three bytes. */
+/* Kinds of entries. 0 to 9: "short", two bytes; 10 to 12: one line, three bytes. */
 enum {
 	ONE_LINE_0 = 10,
 	ONE_LINE_2 = 12,
@@ -70,7 +70,7 @@ struct table {
 	const uint8_t *at, *end;
 };
 
-/* Reads a number of six bits per byte, lowest first; the next bit is set if more follow. */
+/* Reads a number of six bits per byte, lowest first; bit 6 is set if more bytes follow. */
 static uint32_t take_number(struct table *t)
 {
 	uint32_t value = 0;
@@ -85,7 +85,7 @@ static uint32_t take_number(struct table *t)
 	return value;
 }
 
-/* The sign is the lowest bit. Lines are counted modulo 2^32: so nothing overflows. */
+/* Reads a signed number: bit 0 is the sign. Modulo 2^32, so nothing overflows. */
 static uint32_t take_difference(struct table *t)
 {
 	uint32_t number = take_number(t);
@@ -93,7 +93,7 @@ static uint32_t take_difference(struct table *t)
 	return number & 1 ? -(number >> 1) : number >> 1;
 }
 
-/* Skips an entry: the next one begins at the next byte with the top bit set. */
+/* Skips the rest of an entry: the next one begins with a byte that has the top bit set. */
 static void skip_entry(struct table *t)
 {
 	while (t->at < t->end && !(*t->at & ENTRY_BEGINS))
@@ -130,10 +130,10 @@ static uint32_t find_location(struct table t, uint32_t line, uint32_t instructio
 
 /* ---- lines before 3.11: pairs of bytes, of which the second one has a sign ---- */
 
-#define UNIT_BYTES 2   /* bytes of an instruction: these tables count bytes */
-#define NO_LINE	   128 /* of 3.10: -128 */
+#define UNIT_BYTES 2   /* bytes per instruction: tables count bytes */
+#define NO_LINE	   128 /* 3.10: -128, as unsigned */
 
-/* Reads a range of 3.10: its bytes, and its line's difference to the previous one. */
+/* Finds the line by ranges (3.10): pairs of a range's bytes and the line's difference. */
 static uint32_t find_range(struct table t, uint32_t line, uint64_t offset)
 {
 	uint64_t end = 0;
@@ -148,7 +148,7 @@ static uint32_t find_range(struct table t, uint32_t line, uint64_t offset)
 	return 0;
 }
 
-/* Reads a step: bytes to the next line's instructions, and the line's difference. */
+/* Finds the line by steps (before 3.10): pairs of bytes to the next line and its difference. */
 static uint32_t find_step(struct table t, uint32_t line, uint64_t offset)
 {
 	uint64_t begin = 0;

@@ -13,14 +13,15 @@
 #include "abi/python.h"
 
 /*
- * Decodes a text to valid UTF-8, from at most n_bytes: surrogates and invalid characters become
- * '?'. Freed with free(). Empty if its kind is unknown.
+ * Decodes at most n_bytes of a text to UTF-8: surrogates and invalid characters become '?'. Empty
+ * if the text's kind is unknown. Freed with free().
  */
 char *python_text_decode(const struct python_text *text, const uint8_t *bytes, size_t n_bytes);
 
 /*
- * Returns the line of the instruction of that index; 0: it has none, or the table is broken. Before
- * 3.11 an index past INT32_MAX says that there has been none yet: then it is the first line.
+ * Returns the line of an instruction, given by its index; 0: the instruction has no line, or the
+ * table is broken. Before 3.11 an index of INT32_MAX or more means that no instruction was executed
+ * yet: returns the first line.
  */
 uint32_t python_line(enum python_lines kind, const uint8_t *table, size_t n_bytes,
 		     uint32_t first_line, uint32_t instruction);

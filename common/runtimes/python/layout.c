@@ -10,14 +10,14 @@
 #define MINOR(version)	  ((version) >> 16)
 #define OFFSETS_COOKIE	  "xdebugpy"
 #define WORD_VERSION	  1
-#define WORD_FREE	  2 /* not zero: without the GIL */
+#define WORD_FREE	  2 /* nonzero: built without the GIL */
 #define WORD_INTERPRETERS 5
 #define WORD_OLDER	  8
 #define WORD_THREADS	  9
 
 /* ---- offsets stored in the file ---- */
 
-/* In words of struct _Py_DebugOffsets, where each part's size is. */
+/* Word indices of the parts of struct _Py_DebugOffsets, each of which begins with its size. */
 struct parts {
 	unsigned int state, thread_id, frame, code;
 };
@@ -28,7 +28,7 @@ static bool has_known_offsets(const uint64_t *words, size_t n, uint32_t version)
 	       MINOR((uint32_t)words[WORD_VERSION]) == MINOR(version);
 }
 
-/* All offsets are used for reads, so none may exceed the object's size; the owner is a byte. */
+/* Checks that no offset for reads exceeds its object's size, and that others fit their fields. */
 static bool is_small(const uint64_t *words, const struct parts *at)
 {
 	for (unsigned int i = 1; i <= 3; i++)
@@ -78,10 +78,7 @@ static const char *take_offsets(struct python_file *python, const uint64_t *word
 
 /* ---- offsets known here, by version ---- */
 
-/*
- * 3.8 and 3.9, and with two exceptions 3.10: frames are objects. The evaluating function's address
- * is the file's.
- */
+/* Sets the layout of 3.8 to 3.10: frames are objects; eval_begin is found in the file. */
 static void take_objects(struct python_file *python, bool is_310)
 {
 	struct python_layout *l = &python->layout;
@@ -142,7 +139,7 @@ static const char *take_known(struct python_layout *l, const struct python_layou
 	return NULL;
 }
 
-/* Offsets that are the same since 3.11; in 3.12 str objects became smaller. */
+/* Sets offsets that are the same since 3.11; in 3.12 str objects became smaller. */
 static void take_texts(struct python_layout *l, bool is_312)
 {
 	l->code_file = PYTHON_CODE_FILENAME;
@@ -191,8 +188,8 @@ const char *python_layout_find(struct python_file *python, const uint64_t *words
 /* ---- the file ---- */
 
 /*
- * In the two ways in which thread-local storage can lie (U. Drepper: ELF Handling For Thread-Local
- * Storage, 3): above the thread pointer, with struct pthread below it, or the other way round.
+ * Architectures, by the two variants of thread-local storage (U. Drepper: ELF Handling For
+ * Thread-Local Storage, 3): above the thread pointer, with struct pthread below it, or vice versa.
  */
 static const struct machine {
 	uint16_t number; /* e_machine */
@@ -207,7 +204,7 @@ static const struct machine *find_machine(const struct elf64 *elf)
 	return NULL;
 }
 
-/* 0: it can't be read. */
+/* Reads a 32-bit number; 0: unreadable. */
 static uint32_t read_number(const struct elf64 *elf, uint64_t vaddr)
 {
 	uint32_t *at = elf64_read_vaddr(elf, vaddr, sizeof(*at), sizeof(*at)),
@@ -217,7 +214,7 @@ static uint32_t read_number(const struct elf64 *elf, uint64_t vaddr)
 	return number;
 }
 
-/* Before 3.11 a file doesn't state its version, but each version exports something new. */
+/* Guesses a version before 3.11 by exported symbols: each version has a new one. */
 static uint32_t guess_version(const struct elf64 *elf)
 {
 	static const struct {

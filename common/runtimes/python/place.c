@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Finds a thread's state; see place.h. */
+/*
+ * Location of a thread's state; see place.h. Up to 3.14 the state is a thread-specific value
+ * (pthread_getspecific(3)), which glibc stores in struct pthread. Since 3.15 it is a thread-local
+ * variable, on the other side of the thread pointer; another variable has the same value as long as
+ * the thread has the GIL.
+ */
 #include "base/peek.h"
 #include "runtimes/python/place.h"
 
-/*
- * Up to 3.14 it is a thread-specific value (pthread_getspecific(3)), which glibc keeps in its
- * struct pthread. Since 3.15 it is a thread-local variable, on the other side of the thread
- * pointer; there is another one that is the same as long as the thread has the GIL.
- */
-/* bytes of struct pthread that are searched, without using its size */
+/* bytes of struct pthread that are searched; its actual size is not used */
 #define VALUES_BYTES	 2304
 #define VARIABLES_BYTES	 4096
 #define SINCE_A_VARIABLE 0x030f0000
 #define MAX_WORDS	 (RUNTIME_THREAD_BYTES / sizeof(uint64_t))
-#define MAX_THREADS	 64 /* of an interpreter */
+#define MAX_THREADS	 64 /* maximum threads per interpreter */
 #define MAX_INTERPRETERS 16
 #define MAX_PLACES	 16
 
 struct search {
 	const struct python_process *process;
-	int32_t first; /* start of the searched memory, in bytes from the thread pointer */
+	int32_t first; /* start of the searched memory, relative to the thread pointer */
 	size_t n_bytes;
 	struct {
 		int32_t place;
@@ -49,8 +49,8 @@ static void count_place(struct search *s, int32_t place)
 }
 
 /*
- * Counts the words around one thread's pointer that point to its state. Variables end with what has
- * been mapped for the thread.
+ * Counts the words around one thread's pointer that point to its state. Reads up to the end of the
+ * thread's mapped memory.
  */
 static void search_thread(struct search *s, uint64_t state, uint64_t pointer)
 {
@@ -73,9 +73,9 @@ static unsigned int most_threads(const struct search *s)
 }
 
 /*
- * Returns the location in most threads. Prefers the one already used: a thread that holds the GIL
- * at every check shows two locations; the wrong one leads to no frames while it waits, and then
- * only the right one is found.
+ * Returns the location found in most threads, preferably the known one: a thread that holds the GIL
+ * at every search shows two locations. The wrong one yields no frames while the thread waits, and
+ * then only the right one is found.
  */
 static int32_t choose_place(const struct search *s, int32_t known)
 {
@@ -88,7 +88,7 @@ static int32_t choose_place(const struct search *s, int32_t known)
 	return place;
 }
 
-/* struct pthread begins at pthread_self(), above the thread pointer or right below it. */
+/* Begins a search. struct pthread is at the thread pointer, or ends there. */
 static struct search begin(const struct python_process *process)
 {
 	bool is_below = process->self_offset < 0;
@@ -104,7 +104,7 @@ static struct search begin(const struct python_process *process)
 	return s;
 }
 
-/* Returns how many states there are, up to MAX_THREADS. */
+/* Searches all threads of an interpreter. Returns the number of states, up to MAX_THREADS. */
 static int search_interpreter(struct search *s, uint64_t interpreter)
 {
 	const struct python_layout *l = &s->process->python->layout;
@@ -119,7 +119,7 @@ static int search_interpreter(struct search *s, uint64_t interpreter)
 	return n;
 }
 
-/* A thread may have states in several interpreters: one of them is at the location. */
+/* Searches all interpreters: a thread may have states in several, one of them at the location. */
 int32_t python_place_find(const struct python_process *process, int32_t known, bool *has_threads)
 {
 	const struct python_file *python = process->python;

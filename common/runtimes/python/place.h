@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Finds a thread's Python state relative to its thread pointer. Nothing exports it, so the
- * process's memory is searched. All threads of a process have it at the same offset, and mostly all
- * processes that run the same Python.
+ * Finds the location of a thread's Python state relative to its thread pointer. It is not exported,
+ * so the process's memory is searched. The offset is the same for all threads of a process, and
+ * mostly for all processes that run the same Python.
  */
 #ifndef PYTHON_PLACE_H
 #define PYTHON_PLACE_H
@@ -22,9 +22,9 @@ struct python_process {
 };
 
 /*
- * Returns the distance, or 0: not found. Without threads (there is none yet, or the process can't
- * be read) it may be found later; with some it is not worth another search. known: the location
- * found before, or 0; preferred among equals.
+ * Returns the offset of the state from the thread pointer; 0: not found. Without threads (none has
+ * started yet, or the process can't be read) it may be found later; with threads another search is
+ * not worthwhile. known: the offset found before, or 0; preferred among equals.
  */
 int32_t python_place_find(const struct python_process *process, int32_t known, bool *has_threads);
 

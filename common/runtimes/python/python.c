@@ -16,7 +16,7 @@
 struct build {
 	struct runtime_file file;
 	struct python_file python;
-	int32_t place; /* offset of thread states in earlier processes; 0: not yet known */
+	int32_t place; /* offset of thread states in earlier processes; 0: unknown */
 };
 
 static struct build *build_of(const struct runtime_instance *instance)
@@ -47,7 +47,7 @@ static int32_t self_offset(const struct runtime_instance *instance)
 	return build_of(instance)->python.has_threads_below ? -(int32_t)instance->thread_bytes : 0;
 }
 
-/* Searches for the offset of thread states; known: the previous one, 0: none. */
+/* Searches for the offset of thread states. known: the previous one; 0: none. */
 static int32_t find_place(const struct runtime_instance *instance, int32_t known, bool *has_threads)
 {
 	const struct python_process process = {
@@ -61,8 +61,8 @@ static int32_t find_place(const struct runtime_instance *instance, int32_t known
 }
 
 /*
- * Uses the offset that was found in earlier processes, if any; with a wrong one, stacks have no
- * frames. Without an offset, a process has frames as long as it has a single thread.
+ * Uses the offset found in earlier processes, if any; with a wrong one, stacks have no frames.
+ * Without an offset, a process has frames as long as it has a single thread.
  */
 static int describe(const struct runtime_instance *instance, struct runtime_process *process)
 {
@@ -71,7 +71,7 @@ static int describe(const struct runtime_instance *instance, struct runtime_proc
 	bool has_threads;
 
 	if (build->python.has_threads_below && !instance->thread_bytes)
-		return -EAGAIN; /* the C library isn't there yet */
+		return -EAGAIN; /* the C library is not mapped yet */
 	*layout = build->python.layout;
 	layout->code_type += instance->bias;
 	layout->runtime = build->python.runtime + instance->bias;
@@ -85,8 +85,8 @@ static int describe(const struct runtime_instance *instance, struct runtime_proc
 }
 
 /*
- * Searches again. In a process with one thread, a search is cheap and the first stack may be the
- * last, so it isn't settled. In one with several, which need not run Python, it is.
+ * Searches again. Settled if the process has Python threads: not all threads need to run Python, so
+ * stacks without frames are normal.
  */
 static bool look_again(const struct runtime_instance *instance, struct runtime_process *process,
 		       bool *is_settled)
@@ -100,7 +100,7 @@ static bool look_again(const struct runtime_instance *instance, struct runtime_p
 	return true;
 }
 
-/* Decodes a text into as much memory as it needs. */
+/* Decodes a text into memory of the exact size. */
 static char *read_text(const struct python_text *text, const uint8_t *bytes, size_t n_bytes)
 {
 	char *decoded = python_text_decode(text, bytes, n_bytes), *exact = mem_strdup(decoded);

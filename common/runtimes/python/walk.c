@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Walking Python frames from outside; see walk.h. */
+/* Walks Python frames from outside; see walk.h. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,18 +10,18 @@
 #include "base/peek.h"
 #include "runtimes/python/walk.h"
 
-#define MAX_TURNS 4096 /* maximum number of steps, as in BPF: the list may be a circle */
-#define MAX_LOOKS 64   /* likewise, at interpreters and states */
-#define LAST_TAG  7ULL /* 3.14: the low bits of f_executable */
+#define MAX_TURNS 4096 /* maximum steps, as in BPF: lists may be circular */
+#define MAX_LOOKS 64   /* maximum visited interpreters and states */
+#define LAST_TAG  7ULL /* since 3.14: tag bits of f_executable */
 
 struct walk {
 	const struct runtime_thread *thread;
 	uint64_t frame, cframe;
-	uint64_t first_state, interpreter, state; /* the next ones to look at; 0: none */
+	uint64_t first_state, interpreter, state; /* interpreter, state: visited next; 0: none */
 	unsigned int n_looked;
-	bool has_not_begun; /* the frame before that one */
+	bool has_not_begun; /* the previous frame has not begun to run */
 	uint64_t *words;
-	size_t n, max, segment; /* index of the segment's word; 0: none has begun */
+	size_t n, max, segment; /* index of the segment's word; 0: no segment */
 	bool is_full;		/* a frame did not fit */
 	struct python_def def;
 	uint8_t code[PYTHON_CODE_BYTES];
@@ -47,7 +47,7 @@ static uint64_t word_at(const uint8_t *bytes, size_t at)
 
 /* ---- definitions ---- */
 
-/* Finds the characters of a str object, or their end if long: as much as BPF would send. */
+/* Reads the characters of a str object, at most max bytes; of a long one the end, if wanted. */
 static bool read_text(const struct walk *w, uint64_t at, struct python_text *text, uint8_t *bytes,
 		      size_t max, bool wants_end)
 {
@@ -87,7 +87,7 @@ static bool is_shim(const struct walk *w)
 	       !w->def.first_line;
 }
 
-/* False: it is not a code object. */
+/* Defines the function of a code object. False: not a code object. */
 static bool define(struct walk *w, uint64_t code)
 {
 	const struct python_layout *l = &w->thread->process.python;
@@ -116,7 +116,7 @@ static bool define(struct walk *w, uint64_t code)
 
 /* ---- words ---- */
 
-/* A segment's word comes with its first frame. False: it doesn't fit. */
+/* Appends a frame's word; the first one after the segment's word. False: no space. */
 static bool push_frame(struct walk *w, uint64_t code, uint64_t instruction_at)
 {
 	uint64_t instruction =
@@ -159,7 +159,7 @@ static void end_segment(struct walk *w, uint64_t mark)
 
 /* ---- the walk ---- */
 
-/* 3.11: as python_caller_is_wrong() in bpf/runtimes/python.bpf.h. */
+/* Does the same as python_caller_is_wrong() in bpf/runtimes/python.bpf.h, for 3.11. */
 static bool caller_is_wrong(struct walk *w, const uint8_t *frame)
 {
 	const struct python_layout *l = &w->thread->process.python;
@@ -172,7 +172,7 @@ static bool caller_is_wrong(struct walk *w, const uint8_t *frame)
 	       state != PYTHON_GENERATOR_RUNS;
 }
 
-/* 3.11: as python_leave_cframe() in bpf/runtimes/python.bpf.h. */
+/* Does the same as python_leave_cframe() in bpf/runtimes/python.bpf.h, for 3.11. */
 static bool leave_cframe(struct walk *w)
 {
 	uint8_t offset = w->thread->process.python.cframe_frame;
@@ -191,15 +191,15 @@ static bool leave_cframe(struct walk *w)
 	return false;
 }
 
-/* Defines and records a frame. False: it is none, or its segment doesn't fit. */
+/* Defines and records a frame. False: not a frame, or its segment doesn't fit. */
 static bool visit(struct walk *w, uint64_t code, uint64_t instruction_at)
 {
 	return define(w, code) && (is_shim(w) || push_frame(w, code, instruction_at) || w->segment);
 }
 
 /*
- * Handles one frame, or an entry frame. False: the walk ends. When the stack is full, only the
- * segment's end is searched for.
+ * Handles one frame, or an entry frame. False: the walk ends. When the stack is full, only searches
+ * for the segment's end.
  */
 static bool step(struct walk *w)
 {
@@ -225,7 +225,7 @@ static bool step(struct walk *w)
 	return is_entry ? leave_cframe(w) : true;
 }
 
-/* Finds the innermost frame of a state, if that is the thread's. */
+/* Finds the innermost frame of a state. False: not this thread's state. */
 static bool enter(struct walk *w, uint64_t state)
 {
 	const struct python_layout *l = &w->thread->process.python;
@@ -254,7 +254,7 @@ static void begin(struct walk *w)
 
 /* ---- other interpreters: as in bpf/runtimes/python.bpf.h ---- */
 
-/* Steps along the lists. False: they have ended. */
+/* Returns the next state of the lists. False: end of the lists. */
 static bool look(struct walk *w, uint64_t *state)
 {
 	const struct python_lists *lists = &w->thread->process.python.lists;
@@ -278,7 +278,7 @@ static bool has_others(struct walk *w)
 	return ends[0] != ends[1];
 }
 
-/* Goes on with another state of this thread, after the one that has been walked. */
+/* Continues with another state of this thread, after the one already walked. */
 static bool next_state(struct walk *w)
 {
 	uint64_t state;
@@ -295,8 +295,8 @@ static bool next_state(struct walk *w)
 /* ---- before 3.11: as in bpf/runtimes/python_marks.bpf.h ---- */
 
 struct attempt {
-	uint64_t distance;	  /* of marks */
-	size_t n_calls, n_placed; /* calls of the evaluating function; calls with a frame */
+	uint64_t distance;	  /* from a marker to the end of the call's stack frame */
+	size_t n_calls, n_placed; /* calls of the evaluating function; those with a frame */
 	bool skips_call, disagrees;
 };
 
@@ -307,7 +307,7 @@ static bool is_call(const struct walk *w, size_t n)
 	return stack_address(w->words[n]) - 1 - l->eval_begin < l->eval_bytes;
 }
 
-/* Reads the frame that is looked at. False: the marker, at that address, isn't the frame's. */
+/* Reads the current frame. False: the marker at address mark doesn't belong to it. */
 static bool is_marked(const struct walk *w, uint64_t mark, uint8_t *object)
 {
 	uint64_t word;
@@ -331,7 +331,7 @@ static bool take_object(struct walk *w, const uint8_t *object)
 	       push_frame(w, code, code + ((uint64_t)instruction << l->instr_shift));
 }
 
-/* Handles a call of the evaluating function, native frame n. False: the walk ends. */
+/* Handles native frame n, a call of the evaluating function. False: the walk ends. */
 static bool place(struct walk *w, struct attempt *a, size_t n)
 {
 	const uint64_t *sps = w->thread->sps;
@@ -378,7 +378,7 @@ static bool try_marks(struct walk *w, uint64_t distance, bool skips_call)
 	return false;
 }
 
-/* BPF may not have seen the markers yet. */
+/* Walks by markers; tries all distances if BPF hasn't found the right one yet. */
 static void walk_marks(struct walk *w)
 {
 	uint64_t known = w->thread->process.python.mark_distance,
