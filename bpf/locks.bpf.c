@@ -181,10 +181,7 @@ static __always_inline bool lock_kind_spins(__u8 kind)
 	return kind == LOCK_SPIN || kind == LOCK_RWLOCK;
 }
 
-/*
- * Records the start of a spinning wait. Reserves the slot first: an interrupt that also spins uses
- * the next one.
- */
+/* Starts a spinning wait. Reserves the slot first: an interrupt that also spins uses the next. */
 static __always_inline void lock_begin_spin(struct lock_cpu *cpu, __u64 addr, __u8 kind)
 {
 	__u32 at = cpu->n_spins < LOCK_SPINS ? cpu->n_spins : 0; /* full: end events were missed */

@@ -177,10 +177,7 @@ static __always_inline bool size_is_wanted(__u64 size)
 /* Latest tick (upper 32 bits), and the time of its first block (lower 32 bits). */
 __u64 block_tick SEC(".data.block_tick") = 0;
 
-/*
- * Returns the time of the current tick: reading ticks is a load, reading the clock an expensive
- * call.
- */
+/* Returns the current tick's time: reading ticks is a load, reading the clock an expensive call. */
 static __always_inline __u32 block_time(void)
 {
 	__u32 tick = bpf_jiffies64();
@@ -199,9 +196,7 @@ static __always_inline void keep_block(__u64 addr, const struct block *block)
 		loss_count(LOSS_MAP_FULL, block_size(block));
 }
 
-/*
- * Removes a block and, unless out is NULL, copies it to *out. Returns false if it isn't recorded.
- */
+/* Removes a block, copying it to *out unless NULL. Returns false if it isn't recorded. */
 static __always_inline bool take_block(__u64 addr, __u32 tgid, struct block *out)
 {
 	__u64 place = is_sampled(addr) ? blocks_find(addr, tgid) : 0;
@@ -344,10 +339,7 @@ static __always_inline __u64 requested_size(struct pt_regs *ctx, __u32 kind)
 	}
 }
 
-/*
- * Returns true if the call may throw: an exception that passes a function with a probed return
- * would end the program.
- */
+/* Returns true if the call may throw: an exception through a probed return ends the program. */
 static __always_inline bool may_throw(struct pt_regs *ctx, __u32 kind)
 {
 	return kind == ALLOC_NEW && PT_REGS_PARM1(ctx) > settings.max_new_bytes;

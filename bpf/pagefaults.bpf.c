@@ -212,10 +212,7 @@ static __always_inline bool is_next_try(const struct task_state *state, __u64 ad
 	return (flags & FAULT_FLAG_TRIED) || (state->had_own_lock && !fault_has_own_lock(flags));
 }
 
-/*
- * Starts a measurement. Without registers the task did not fault: the kernel reads memory on its
- * behalf.
- */
+/* Starts a measurement. No registers: the kernel reads memory on the task's behalf, no fault. */
 SEC("fentry/handle_mm_fault")
 int BPF_PROG(latency_begin, struct vm_area_struct *vma, unsigned long addr, unsigned int flags,
 	     struct pt_regs *regs)

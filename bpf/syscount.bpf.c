@@ -77,8 +77,7 @@ static __always_inline bool number_is_fork(__s32 number)
 }
 
 /*
- * Returns true for calls that fork: the new task leaves the call as well, with result 0, which the
- * parent never gets.
+ * Returns true for forks: the new task leaves the call, too, with 0, which its parent never gets.
  */
 static __always_inline bool call_is_fork(const struct call *call)
 {
@@ -397,10 +396,7 @@ static __always_inline bool count_plainly(__u64 *ctx)
 	return true;
 }
 
-/*
- * Reads the call from the registers. Returns false if it isn't counted: the return of a new task
- * from fork.
- */
+/* Reads the call from the registers. Returns false for a new task's return from fork. */
 static __always_inline bool read_call(struct call *call, struct exit_args *args,
 				      struct task_struct *task)
 {
@@ -500,10 +496,7 @@ int syscount_exit_tracked(__u64 *ctx)
 	return 0;
 }
 
-/*
- * Counts the exit call of a dying task, which never returns. Labels a dying process with its last
- * name.
- */
+/* Counts a dying task's exit call. Labels a dying process with its last name. */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(syscount_process_exit, struct task_struct *task)
 {

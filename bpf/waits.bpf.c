@@ -49,10 +49,7 @@ static __noinline void wait_count(struct task_struct *task, struct wait *wait,
 	stack_count(&wait->key, wait->ns, wait_settings.part == PART_ALL ? wait->runnable_ns : 0);
 }
 
-/*
- * Counts the time on CPU of an exiting thread. Its later events, up to the last switch, are
- * counted, too.
- */
+/* Counts the time on CPU of an exiting thread; events up to its last switch may follow. */
 static __always_inline void task_end(struct task_struct *task)
 {
 	struct task_state *state;

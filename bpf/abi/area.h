@@ -35,9 +35,7 @@ struct area_id {
 #define AREA_NAME_BYTES 256 /* bytes of a path component: NAME_MAX and a terminator */
 #define AREA_TEXT_BYTES 4096
 
-/*
- * The path of an area's file: its components, each null-terminated, from the file up to the root.
- */
+/* Path of an area's file: its components, each null-terminated, from the file up to the root. */
 struct area_def {
 	struct area_id id;
 	__u32 n_bytes; /* bytes used in text */

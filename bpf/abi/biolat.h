@@ -32,10 +32,7 @@ enum biolat_time {
 	TIMES,
 };
 
-/*
- * Key of BY_PARTS: disk number (bits 0..31), operation, operation's classes, time. KEY_HAS_...: the
- * key has that part.
- */
+/* Key of BY_PARTS: disk number, operation, its classes, time. KEY_HAS_...: parts that it has. */
 #define KEY_OP_SHIFT	32
 #define KEY_CLASS_SHIFT 40
 #define KEY_TIME_SHIFT	48

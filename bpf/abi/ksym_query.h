@@ -5,10 +5,7 @@
 
 #include "abi/types.h"
 
-/*
- * The kernel limits the output per object to 32 KB (kernel/bpf/bpf_iter.c); a line has up to 0.6
- * KB.
- */
+/* The kernel limits the output per object to 32 KB (kernel/bpf/bpf_iter.c); a line: 0.6 KB. */
 #define KSYMS_AT_ONCE 32
 
 struct ksym_query {

@@ -34,10 +34,7 @@
 
 #define PYTHON_FILE_END_BYTES 252 /* longer paths are cut; a multiple of every character width */
 
-/*
- * Bytes read of a PyFrameObject, before 3.11, and of a call's stack frame, below its saved
- * registers.
- */
+/* Bytes read of a PyFrameObject before 3.11, and of a stack frame below its saved registers. */
 #define PYTHON_OBJECT_BYTES 112
 #define PYTHON_MARK_BYTES   512
 
@@ -68,10 +65,7 @@
 #define PYTHON_STR_KIND(state) ((state) >> 2 & 7) /* bytes per character, from the state word */
 #define PYTHON_STR_ASCII       (1U << 6)
 
-/*
- * Offsets of the links between interpreters and threads, which lead to all thread states of a
- * process.
- */
+/* Offsets of links from interpreters to threads, which lead to all thread states of a process. */
 struct python_lists {
 	__u16 interpreters; /* in _PyRuntime: newest interpreter, followed by the main one */
 	__u16 older;	    /* in an interpreter: next older interpreter */
@@ -112,10 +106,7 @@ struct python_layout {
 	__u8 lines_kind; /* enum python_lines */
 	__u8 str_ascii;	 /* in str objects: start of the characters */
 	__u8 str_compact;
-	/*
-	 * fields from here to eval_bytes: before 3.11. f_lasti counts units of 1 << instr_shift
-	 * bytes
-	 */
+	/* fields down to eval_bytes: before 3.11. f_lasti counts units of 1 << instr_shift bytes */
 	__u8 instr_shift;
 	__u8 n_refused;	     /* consecutive stacks in which calls and frames disagreed */
 	__u16 frame_locals;  /* in PyFrameObject: start of its variables */

@@ -29,10 +29,7 @@ static inline __attribute__((always_inline)) __u64 search_difference(__u64 a, __
 	return (~a & b) | ((~a | b) & (a - b));
 }
 
-/*
- * Does one step; difference: the value minus the element at search_at(). n steps search 2^n - 1
- * elements.
- */
+/* Does a step; difference: value minus element search_at(). n steps search 2^n - 1 elements. */
 static inline __attribute__((always_inline)) void search_turn(struct search *s, __u64 difference)
 {
 	__u64 half = (s->rest + 1) / 2;

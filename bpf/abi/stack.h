@@ -73,10 +73,7 @@ static inline __u64 stack_address(__u64 word)
 /* Marks ids of interned stacks, shared by processes: see stacks/resolver.h. */
 #define STACK_ID_FOLDED (3ULL << 62)
 
-/*
- * A set of the cache of stack ids that were sent recently. The loader removes ids that it has
- * released.
- */
+/* A set of the cache of recently sent stack ids. The loader removes ids that it has released. */
 #define STACK_SENT_WAYS 4
 #define STACK_SENT_SETS 16384
 

@@ -47,10 +47,7 @@ UNWIND_INLINE int unwind_signal(struct unwind_state *s)
 	return unwind_resume(s, saved.ip, saved.sp, saved.bp, saved.link);
 }
 
-/*
- * Moves to the caller by x30, of a function that has called nothing yet. Its frame may be empty, so
- * sp may stay.
- */
+/* Moves to the caller by x30, before the function's first call. Its frame may be empty. */
 UNWIND_INLINE int unwind_leave_by_link(struct unwind_state *s, const struct unwind_rule *rule,
 				       __u64 cfa)
 {
@@ -92,9 +89,7 @@ UNWIND_INLINE int unwind_leave(struct unwind_state *s, const struct unwind_rule 
 	return unwind_arrive(s, saved.return_address, cfa, saved.bp);
 }
 
-/*
- * Never called: arm64 has no such rules. Calls that return twice leave the return address in x30.
- */
+/* Never called: arm64 has no such rules. Calls that return twice leave the address in x30. */
 UNWIND_INLINE int unwind_around_call(struct unwind_state *s, const struct unwind_rule *rule)
 {
 	(void)s;

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * The initial registers of a walk of a user stack, and the choice of the walker's
- * architecture-specific part.
- */
+/* Initial registers of a walk of a user stack, and the walker's architecture-specific part. */
 #ifndef ABI_UNWIND_REGS_H
 #define ABI_UNWIND_REGS_H
 

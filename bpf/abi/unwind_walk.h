@@ -196,10 +196,7 @@ UNWIND_INLINE int unwind_by_rule(struct unwind_state *s, const struct unwind_rul
 	}
 }
 
-/*
- * Moves to the caller by decoding the instructions at ip. Returns UNWIND_NO_RULE if they are
- * unknown.
- */
+/* Moves to the caller by decoding instructions at ip; UNWIND_NO_RULE: they are unknown. */
 UNWIND_INLINE int unwind_by_code(struct unwind_state *s)
 {
 	int reason = unwind_by_stub(s);
@@ -207,16 +204,10 @@ UNWIND_INLINE int unwind_by_code(struct unwind_state *s)
 	return reason == UNWIND_TRAMPOLINE ? unwind_signal(s) : reason;
 }
 
-/*
- * Maximum bytes of a stack: a more distant value is not a frame pointer, and reading it would
- * fault.
- */
+/* Maximum bytes of a stack: a more distant frame pointer is invalid, and reading it would fault. */
 #define UNWIND_STACK_BYTES (8U << 20)
 
-/*
- * Reads the frame record at the frame pointer, for code without a rule. The caller checks that its
- * return address is code.
- */
+/* Reads the record at the frame pointer, for code without a rule. The caller checks its address. */
 UNWIND_INLINE bool unwind_read_frame_record(struct unwind_state *s,
 					    struct unwind_frame_record *record)
 {

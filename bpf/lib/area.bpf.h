@@ -297,9 +297,7 @@ static __always_inline void area_name_special(struct area_def *def, struct vm_ar
 	area_append_name(def, BPF_CORE_READ(special, name));
 }
 
-/*
- * Sends the name of an area. Returns true if it was sent or isn't needed; false: try again later.
- */
+/* Sends the name of an area. Returns true if it was sent or isn't needed, false to try later. */
 static __always_inline bool area_send_name(struct vm_area_struct *vma, const struct area_id *id)
 {
 	__u32 zero = 0, bytes;

@@ -110,10 +110,7 @@ static __always_inline bool task_is_on_cpu(struct task_struct *task)
 	return on_cpu;
 }
 
-/*
- * Returns the time at which the task last got a CPU, by the scheduler's clock; 0 without
- * CONFIG_SCHED_INFO.
- */
+/* Returns the task's last switch-in time, by the scheduler's clock; 0 without CONFIG_SCHED_INFO. */
 static __always_inline __u64 task_last_arrival(struct task_struct *task)
 {
 	if (bpf_core_field_exists(task->sched_info))
@@ -143,10 +140,7 @@ static __always_inline __u64 task_arrivals(struct task_struct *task)
 	return 0;
 }
 
-/*
- * Returns the id of an ancestor. The array of ancestor ids became one of pointers in 6.1 (commit
- * 7f203bc89eb6).
- */
+/* Returns an ancestor's id. Since 6.1 (commit 7f203bc89eb6) the array has pointers, not ids. */
 static __always_inline __u64 cgroup_ancestor_id(struct cgroup *cgrp, int level)
 {
 	struct cgroup___ids *old = (void *)cgrp;
@@ -285,10 +279,7 @@ static __always_inline bool registers_are_kernels(const struct bpf_perf_event_da
 #endif
 }
 
-/*
- * Returns the current task's memory descriptor. This and MM_READ need no helper calls if the task
- * is typed.
- */
+/* Returns the current task's memory descriptor; no helper call if the task is typed. */
 static __always_inline struct mm_struct *current_mm(void)
 {
 	struct task_struct *task;
@@ -316,10 +307,7 @@ static __always_inline struct uprobe_task *current_uprobes(void)
 	return BPF_CORE_READ(task, utask);
 }
 
-/*
- * Returns true if the fault is handled under the lock of its area alone, the first attempt since
- * 6.4.
- */
+/* Returns true if the fault is handled under its area's lock alone, as is tried first since 6.4. */
 static __always_inline bool fault_has_own_lock(__u32 flags)
 {
 	return bpf_core_enum_value_exists(enum fault_flag, FAULT_FLAG_VMA_LOCK) &&
@@ -422,9 +410,7 @@ static __always_inline __s32 restoring_call_number(struct pt_regs *regs)
 }
 #endif
 
-/*
- * Returns true for calls that restore earlier registers: the result register is not their result.
- */
+/* Returns true for calls that restore earlier registers, which overwrite the call's result. */
 static __always_inline bool call_restores_registers(__s32 number, bool is_compat, long result)
 {
 	if (!is_compat)

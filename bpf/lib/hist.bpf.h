@@ -52,10 +52,7 @@ static __always_inline void hist_update_max(struct hist_octave *o, __u64 fixed)
 		o->max = fixed;
 }
 
-/*
- * Records a value in the single histogram. A global function: the verifier checks it once, not per
- * call and path.
- */
+/* Records a value. A global function: the verifier checks it once, not once per call and path. */
 __noinline int hist_record(__u64 ns)
 {
 	__u64 fixed = hist_to_fixed(ns);

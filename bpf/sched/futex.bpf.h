@@ -106,10 +106,7 @@ static __always_inline bool call_is_exit(const struct user_call *call)
 	return call->number == NR_EXIT || call->number == NR_EXIT_GROUP;
 }
 
-/*
- * Returns true if the exit of its process, an exec or a signal kills the task, as
- * fatal_signal_pending() does.
- */
+/* Returns true if exit of the process, exec or a signal kills the task (fatal_signal_pending()). */
 static __always_inline bool task_is_killed(struct task_struct *task)
 {
 	return TASK_READ(task, pending.signal.sig[0]) & 1UL << (SIGKILL - 1);

@@ -69,10 +69,7 @@ struct {
 /* Number of failed attempts to create a state; a task may count several times. */
 __u64 task_states_failed SEC(".data.task_failed") = 0;
 
-/*
- * The loader sets it once tracing has begun: then the iterator only creates missing states, without
- * task_visit().
- */
+/* Set by the loader once tracing has begun: the iterator only creates states that are missing. */
 __u64 task_states_late SEC(".data.task_late") = 0;
 
 static void task_visit(struct bpf_iter__task *ctx, struct task_struct *task,
@@ -197,10 +194,7 @@ static __always_inline void task_slot_release(struct task_struct *task)
 		slot->owner = 0;
 }
 
-/*
- * Frees a slot with its task. Only with slots. Attached longer than the other programs: see
- * modules/taskstate.c.
- */
+/* Frees a slot with its task; attached longer than other programs, see modules/taskstate.c. */
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(task_state_free, struct task_struct *task)
 {
@@ -237,10 +231,7 @@ int BPF_PROG(task_state_exit, struct task_struct *task)
 	return 0;
 }
 
-/*
- * Only with the hash table: moves a state, since a thread that calls exec gets the id of the first
- * thread.
- */
+/* Moves a state of the hash table: a thread that calls exec gets the id of the first thread. */
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(task_state_exec, struct task_struct *task, pid_t old_tid)
 {

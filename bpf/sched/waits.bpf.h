@@ -58,10 +58,7 @@ static __always_inline bool state_is_runnable(__u32 state)
 	return !(state & (STATE_NO_BIT - 1));
 }
 
-/*
- * Returns the index of the letter of a state that isn't idle. Without a loop: the verifier would
- * follow each iteration.
- */
+/* Returns the index of a non-idle state's letter, without a loop that the verifier would follow. */
 static __always_inline __u32 state_index(__u32 state)
 {
 	__u32 bits = state | STATE_NO_BIT, number = ((bits & -bits) * BITS_IN_ORDER & 0xff) >> 5;
@@ -85,10 +82,7 @@ static __always_inline __u8 state_letter(__u32 state)
 	return state_is_idle(state) ? 'I' : ALL_LETTERS >> state_index(state) * 8;
 }
 
-/*
- * Returns true if the tool stops its command by ptrace(2) at its start: this is not a wait of the
- * command.
- */
+/* Returns true if the tool stops its command by ptrace(2) at its start: not a wait of its own. */
 static __always_inline bool is_held_by_tool(struct task_struct *task, __u32 state)
 {
 	return state & __TASK_TRACED && task_tgid(TASK_READ(task, parent)) == filter.self_tgid;
@@ -105,10 +99,7 @@ enum kernel_stack {
 	KERNEL_STACK_OF_ANY,  /* of a task that may get a CPU at any moment */
 };
 
-/*
- * Returns true if the wait that a task begins is counted; records its lock in the task's state.
- * Defined by each program.
- */
+/* Prepares a wait of the task, e.g. records its lock; false: not counted. Each program has one. */
 static bool wait_begin(struct task_struct *task, bool is_current);
 
 /* Counts a wait. Defined by each program. */
@@ -159,10 +150,7 @@ static __always_inline bool wait_take(struct wait *wait, const struct task_state
 	return true;
 }
 
-/*
- * Marks a wait as ended, before wait_take(): a window that ends meanwhile skips it
- * (visit_at_end()).
- */
+/* Marks a wait as ended, before wait_take(): a window that ends meanwhile skips it. */
 static __always_inline void wait_end(struct task_state *state)
 {
 	*(volatile __u64 *)&state->off_ns = 0;
@@ -314,10 +302,7 @@ static __always_inline void wait_switch(void *ctx, bool preempt, struct task_str
 		switch_in(next, now_ns);
 }
 
-/*
- * Returns the id of the current task as a waker: like a stack id, a hash of its two stacks and its
- * comm.
- */
+/* Returns the current task's id as a waker: a hash of its two stacks and its comm. */
 static __always_inline __u64 waker_intern(void *ctx)
 {
 	__u64 user_id = stack_intern_user(ctx), kernel_id = stack_intern_kernel_current(ctx);

@@ -97,10 +97,7 @@ static __always_inline void throttle_go_on(struct task_struct *task, __u64 off_n
 		state->throttle = *mark;
 }
 
-/*
- * Counts the time on CPU up to a window's end. Not inlined, since its key and a wait need much
- * stack space.
- */
+/* Counts time on CPU up to a window's end. Not inlined: its key and a wait need much stack. */
 static __noinline void run_visit_at_end(struct task_struct *task, struct task_state *state)
 {
 	if (filter_task(task))

@@ -63,10 +63,7 @@ static __always_inline int kernel_step(struct kernel_place *p, __u64 rule)
 	return UNWIND_GOES_ON;
 }
 
-/*
- * Walks up to KERNEL_WALK_FRAMES frames into the slot. Returns UNWIND_GOES_ON, or how the walk
- * ended.
- */
+/* Walks a chunk of frames into the slot. Returns UNWIND_GOES_ON, or how the walk ended. */
 __noinline int kernel_walk_some(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -123,10 +120,7 @@ static __always_inline bool kernel_walk_task(__u32 slot, struct task_struct *tas
 }
 #endif
 
-/*
- * Returns the id of the kernel stack of a task that isn't running. is_next: the task runs next on
- * this CPU.
- */
+/* Returns the id of an off-CPU task's kernel stack. is_next: it runs next on this CPU. */
 static __always_inline __u64 stack_intern_kernel_of(struct task_struct *task, bool is_next)
 {
 	__u32 slot;

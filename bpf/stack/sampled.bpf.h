@@ -75,10 +75,7 @@ static __always_inline void sampled_note(const struct bpf_perf_event_data *ctx,
 				 sampled_count_idle(all, current, is_idle));
 }
 
-/*
- * Returns the id of the sample's user stack; 0: none, or unknown since the kernel was being
- * entered.
- */
+/* Returns the id of the sample's user stack; 0: none, or the kernel was being entered. */
 static __always_inline __u64 sampled_user_stack(struct bpf_perf_event_data *ctx)
 {
 	__u32 zero = 0;

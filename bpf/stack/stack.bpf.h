@@ -27,10 +27,7 @@ struct {
 	__type(value, struct stack_sent_set);
 } stacks_sent SEC(".maps");
 
-/*
- * Counts per stack. The loader drains the table at the end of an interval, and when stacks_added
- * shows that it fills up.
- */
+/* Counts per stack. The loader drains them per interval, and if stacks_added shows a full table. */
 TABLE_WITH_TURNS(stack_table, struct stack_key, struct stack_sum, 65536);
 
 __u64 stacks_added SEC(".data.stacks") = 0;
@@ -51,10 +48,7 @@ __noinline __u64 stack_hash_some(__u32 slot, __u32 first, __u64 h)
 	return h;
 }
 
-/*
- * Returns the stack id of a definition: never 0, and without the bit of ids that the loader
- * assigns.
- */
+/* Returns a definition's stack id: never 0, and without the bit of ids assigned by the loader. */
 static __always_inline __u64 stack_hash(__u32 slot, const struct stack_scratch *scratch)
 {
 	const struct stack_def *def = &scratch->def;
@@ -153,10 +147,7 @@ static __always_inline __u64 stack_walk_user(void *ctx, __u32 slot, struct stack
 	return id;
 }
 
-/*
- * Returns the id of the current task's user stack. tgid: its process; generation: that process's
- * exec count.
- */
+/* Returns the id of the current task's user stack. generation: its process's exec count. */
 static __always_inline __u64 stack_intern_user_of(void *ctx, __u32 tgid, __u32 generation)
 {
 	__u32 slot = stack_claim_slot();
@@ -185,10 +176,7 @@ static __always_inline __u64 stack_intern_user(void *ctx)
 	return stack_intern_user_of(ctx, current_tgid(), BPF_CORE_READ(task, self_exec_id));
 }
 
-/*
- * Begins the definition of a kernel stack in its own slot. Returns NULL if not wanted, or if no
- * slot is free.
- */
+/* Begins the definition of a kernel stack. Returns NULL if not wanted, or if no slot is free. */
 static __always_inline struct stack_def *stack_begin_kernel(__u32 *slot)
 {
 	if (!stack_settings.kernel)

@@ -76,10 +76,7 @@ static __always_inline bool stack_start_is(const struct stack_start *a, const st
 
 /* ---- recording a walk ---- */
 
-/*
- * Returns page n. The barrier preserves the mask, which the verifier needs and the compiler would
- * drop.
- */
+/* Returns page n. The barrier preserves the mask, which only the verifier needs. */
 static __always_inline struct stack_page *stack_record_at(struct stack_record *record, __u32 n)
 {
 	barrier_var(n);
@@ -222,10 +219,7 @@ static __always_inline void stack_memory_begin_record(struct stack_scratch *scra
 	scratch->walk.recorder = slot + 1;
 }
 
-/*
- * Inlined if possible, since a call takes time; but on older kernels all functions down to a walk
- * share 512 bytes of stack.
- */
+/* Inlined if possible; on older kernels all functions down to a walk share 512 bytes of stack. */
 #if UNWIND_BEGINS_AT_CONTEXT
 #define STACK_RECALL_FUNCTION static __always_inline
 #else

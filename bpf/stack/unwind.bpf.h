@@ -83,10 +83,7 @@ __noinline int unwind_read_returns(__u32 slot, __u64 sp)
 	return 0;
 }
 
-/*
- * Returns the trampoline address by which return probes replace return addresses of the current
- * task; 0: none.
- */
+/* Returns the address that return probes of the current task put on its stack; 0: none. */
 __noinline __u64 unwind_trampoline(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -99,10 +96,7 @@ __noinline __u64 unwind_trampoline(__u32 slot)
 	return scratch->returns.trampoline;
 }
 
-/*
- * Moves from the trampoline to the true caller. Ends recording, since the words on the stack don't
- * determine the caller.
- */
+/* Moves from the trampoline to the true caller; ends recording, which can't compare the list. */
 __noinline int unwind_step_from_trampoline(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -214,10 +208,7 @@ static __always_inline int unwind_leave_probe(__u32 slot)
 
 #endif
 
-/*
- * Returns true if ip may be the trampoline, which is at the start of a page, like few return
- * addresses.
- */
+/* Returns true if ip may be the trampoline: it is at a page's start, like few return addresses. */
 static __always_inline bool unwind_may_be_probed(const struct unwind_state *s)
 {
 	return !s->ip_is_exact && !(s->ip & (UNWIND_PROBE_PAGE - 1));
@@ -257,10 +248,7 @@ static __always_inline int unwind_by_gap(__u32 slot, struct unwind_state *s)
 	return unwind_follow_record(s, &record);
 }
 
-/*
- * Continues by a return probe's list or without a rule. rule NULL: there may be one that isn't
- * loaded yet.
- */
+/* Continues without a rule, or after a return probe. rule NULL: it may not be loaded yet. */
 static __always_inline int unwind_without_rule(__u32 slot, struct unwind_state *s,
 					       const struct unwind_rule *rule)
 {
@@ -271,10 +259,7 @@ static __always_inline int unwind_without_rule(__u32 slot, struct unwind_state *
 	return rule && reason == UNWIND_NO_MAPPING ? unwind_by_gap(slot, s) : reason;
 }
 
-/*
- * Marks the current frame, which was interrupted, as exact; also the signal trampoline before it,
- * if any.
- */
+/* Marks the current, interrupted frame as exact; also the signal trampoline before it, if any. */
 __noinline int unwind_mark_exact(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -400,10 +385,7 @@ static __always_inline void unwind_begin_words(struct stack_scratch *scratch)
 	scratch->def.n_words = 2;
 }
 
-/*
- * Resets the words for the steps, each of which records its frame. A lookup in the cache has
- * overwritten the leaf.
- */
+/* Resets the words: each step records its frame. A cache lookup has overwritten the leaf. */
 static __always_inline void unwind_begin_turns(struct stack_scratch *scratch)
 {
 	scratch->def.words[0] = scratch->leaf;

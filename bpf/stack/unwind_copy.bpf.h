@@ -27,9 +27,7 @@ static __always_inline __u64 unwind_copy_id(const struct unwind_copy *copy)
 	return (id & ~STACK_ID_AT_START) | 1;
 }
 
-/*
- * Returns 1 for an error, else 0, without a branch, of which the verifier would check both sides.
- */
+/* Returns 1 for an error, else 0, without a branch: the verifier would check both sides. */
 static __always_inline __u64 unwind_has_failed(long err)
 {
 	return (__u64)err >> 63;
@@ -82,10 +80,7 @@ static __always_inline __u64 unwind_send_copy_of(struct stack_scratch *scratch, 
 	return id;
 }
 
-/*
- * Returns the bytes of the stack from sp on, in a process's first thread; a very large number in
- * other threads.
- */
+/* Returns the stack's size above sp in a process's first thread; a huge number in others. */
 static __always_inline __u64 unwind_stack_bytes(__u64 sp)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -93,10 +88,7 @@ static __always_inline __u64 unwind_stack_bytes(__u64 sp)
 	return BPF_CORE_READ(task, mm, start_stack) - sp;
 }
 
-/*
- * Counts a copy; returns false at the limit of consecutive copies, since all walks of a process may
- * end early.
- */
+/* Counts a copy. Returns false at the limit: all walks of a process may end early. */
 static __always_inline bool unwind_count_copy(__u32 *n_copies)
 {
 	if (*n_copies >= UNWIND_MAX_COPIES)

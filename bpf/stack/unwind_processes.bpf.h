@@ -37,10 +37,7 @@ struct {
 	__type(value, struct inode *);
 } unwind_perf_maps SEC(".maps");
 
-/*
- * Registers a perf map; run by the loader, whose file descriptor ctx[1] is the perf map of process
- * ctx[0].
- */
+/* Registers a perf map; run by the loader: file descriptor ctx[1] is the map of process ctx[0]. */
 SEC("raw_tp")
 int unwind_take_perf_map(const __u64 *ctx)
 {

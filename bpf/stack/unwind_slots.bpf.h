@@ -38,10 +38,7 @@ struct stack_scratch {
 	};
 };
 
-/*
- * Slots to try: a CPU whose own slots are taken tries the following ones; spare slots follow the
- * last CPU's.
- */
+/* Slots to try, if a CPU's own are taken: the following ones, some after the last CPU's. */
 #ifdef STACK_PREEMPTIBLE
 #define STACK_SLOT_TRIES 32
 #else
@@ -91,10 +88,7 @@ static __always_inline bool stack_try_claim(struct stack_scratch *scratch)
 }
 #elif defined(STACK_NESTED)
 
-/*
- * Claims without atomics: a program that interrupts between check and claim has released the slot
- * by then.
- */
+/* Claims without atomics: a program that interrupts here has released the slot by then. */
 static __always_inline bool stack_try_claim(struct stack_scratch *scratch)
 {
 	if (scratch->is_claimed)

@@ -82,7 +82,7 @@ unwind_last_mapping(const struct unwind_process *process, __u64 addr)
 		m = bpf_map_lookup_elem(&unwind_mappings, &index);
 		if (!m)
 			return NULL;
-		search_turn(&search, search_difference(addr, m->start)); /* vsyscall is far up */
+		search_turn(&search, search_difference(addr, m->start)); /* vsyscall is >= 2^63 */
 	}
 	if (!search.below)
 		return NULL;
