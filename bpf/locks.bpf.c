@@ -147,7 +147,7 @@ int BPF_PROG(locks_waking, struct task_struct *task)
 		state->waking_id = waker_intern(ctx);
 		lock_leave(cpu);
 	}
-	if (!state->off_ns) /* it waits for a kernel lock, or is about to sleep */
+	if (!state->off_ns) /* the task waits for a kernel lock, or is about to sleep */
 		state->waker_id = state->waking_id;
 	return 0;
 }
@@ -162,7 +162,7 @@ int BPF_PROG(locks_waking, struct task_struct *task)
 #define LCB_F_PERCPU (1U << 4)
 #define LCB_F_MUTEX  (1U << 5)
 
-/* A mutex that is spun for first reports spinning, but still counts as a mutex. */
+/* Returns the kind of a kernel lock. A mutex whose waiter spins first is still a mutex. */
 static __always_inline __u8 lock_kernel_kind(__u32 flags)
 {
 	if (flags & LCB_F_MUTEX)

@@ -76,9 +76,7 @@ static __always_inline bool number_is_fork(__s32 number)
 	return number == NR_FORK || number == NR_VFORK || number == NR_CLONE || number == NR_CLONE3;
 }
 
-/*
- * Returns true for forks: the new task leaves the call, too, with 0, which its parent never gets.
- */
+/* Returns true for forks: the new task leaves the call, too, with 0, which no parent gets. */
 static __always_inline bool call_is_fork(const struct call *call)
 {
 	if (call->abi == CALL_COMPAT)

@@ -293,9 +293,7 @@ static __always_inline struct python_recent *python_recent_of(struct python_walk
 	return &w->recent[(w->code_at >> 4 ^ w->code_at >> 8) % PYTHON_RECENT];
 }
 
-/*
- * Returns the fingerprint of a frame's code object, see python_define(), from a cache if possible.
- */
+/* Returns the fingerprint of a frame's code object, see python_define(); cached if possible. */
 static __always_inline __u64 python_recall(__u32 slot, struct python_walk *w)
 {
 	struct python_recent *recent = python_recent_of(w);
