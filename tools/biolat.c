@@ -66,10 +66,7 @@ static const struct histograms_spec histograms = {
 	.in_interrupts = true,
 };
 
-/*
- * Loads at most one of the two programs that record the submitting task: preferably
- * block_io_start's, since 6.5.
- */
+/* Loads one or none of the programs that record owners: block_io_start's exists since 6.5. */
 static int choose_programs(struct run *run, bool has_owners)
 {
 	const struct btf *types = has_owners ? object_types(run) : NULL;

@@ -3,10 +3,7 @@
 #ifndef DURATIONS_H
 #define DURATIONS_H
 
-/*
- * An opt_parse_fn: converts "10s,1m" into the double by which values of the first recording are
- * multiplied.
- */
+/* An opt_parse_fn: converts "10s,1m" into a double, the factor for the first recording's values. */
 int durations_parse(const char *what, const char *text, void *dest);
 
 #endif

@@ -127,10 +127,7 @@ static const struct known_name prefixed[] = {
 	{ "free_size_aligned", ALLOC_FREE },
 };
 
-/*
- * Mangled names of C++ operators (Itanium C++ ABI, chapter 5.1), except placement new, which
- * allocates nothing.
- */
+/* C++ operators (Itanium C++ ABI, chapter 5.1) except placement new, which allocates nothing. */
 static const struct known_name operators[] = {
 	{ "_Znwm", ALLOC_NEW },
 	{ "_Znam", ALLOC_NEW },
@@ -236,10 +233,7 @@ static bool is_better_name(const char *a, size_t bytes, const char *b)
 	return bytes != strlen(b) ? bytes < strlen(b) : strncmp(a, b, bytes) < 0;
 }
 
-/*
- * Adds a name of a known function. If kinds share an address, such as free and delete, the first
- * one of enum alloc_kind wins.
- */
+/* Adds a name of a known function. Of several kinds, the first one of enum alloc_kind wins. */
 static void add_alias(struct alloc_function *f, enum alloc_kind kind, const char *name,
 		      uint64_t bytes)
 {
@@ -329,10 +323,7 @@ static void place_function(const struct scan *scan, struct alloc_function *f)
 		  (unsigned long long)f->offset, f->place.offset, probe_kind_name(f->place.kind));
 }
 
-/*
- * Warns of Go programs: Go's allocator can't be probed, as it allocates within functions and frees
- * no single block.
- */
+/* Warns of Go programs. Go's allocator can't be probed: it has no calls per allocation and free. */
 static void warn_of_go(const struct scan *scan)
 {
 	if (gopclntab_exists(&scan->elf))
@@ -365,10 +356,7 @@ static struct alloc_file *find_file(const struct allocators *a, dev_t dev, ino_t
 	return NULL;
 }
 
-/*
- * Adds a searched file and its functions. Takes over fd; negative: the open failed and is not
- * repeated.
- */
+/* Adds a searched file and its functions. Takes over fd; negative: not readable, don't retry. */
 static void add_file(struct allocators *a, const struct allocators_request *request,
 		     const struct alloc_file *found, int fd)
 {
@@ -390,9 +378,7 @@ static void add_file(struct allocators *a, const struct allocators_request *requ
 	a->n_new += a->n_functions - scan.first;
 }
 
-/*
- * Opens the mapped file. Returns a file descriptor, -EEXIST for the known file, or another -errno.
- */
+/* Opens the mapped file. Returns a file descriptor; -EEXIST: it is the known file; or -errno. */
 static int open_mapped(pid_t pid, const struct mapping *m, const struct timespec *read_time,
 		       const struct alloc_file *known, struct stat *st)
 {
@@ -466,10 +452,7 @@ static void scan_mapping(struct allocators *a, pid_t pid, const struct allocator
 
 /* ---- the file given by -O ---- */
 
-/*
- * Returns true if the mapped file matches -O: "libfoo" or "libfoo.so.1" for libfoo.so.1, even if
- * replaced on disk.
- */
+/* Returns true if -O ("libfoo", "libfoo.so.1") matches the file, even if replaced on disk. */
 static bool has_name(const struct mapping *m, const char *object)
 {
 	const char *slash = strrchr(m->path, '/'), *end = m->path + file_path_length(m->path), *at;
@@ -481,7 +464,7 @@ static bool has_name(const struct mapping *m, const char *object)
 	return !strncmp(slash + 1, object, n) && (at == end || strchr(".-", *at));
 }
 
-/* The file may be mapped later, or under another name: then its inode identifies it. */
+/* Searches the file at path -O, which may be mapped later, even under another name. */
 static int scan_path(struct allocators *a, pid_t pid, const struct allocators_request *request)
 {
 	char path[PATH_MAX + 32];

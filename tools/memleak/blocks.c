@@ -8,7 +8,7 @@
 #include "base/order.h"
 #include "memleak/blocks.h"
 
-#define YOUNGER_MAX ((60 * NS_PER_S) >> BLOCK_TIME_SHIFT) /* blocks newer than the report */
+#define YOUNGER_MAX ((60 * NS_PER_S) >> BLOCK_TIME_SHIFT) /* maximum lead of newer blocks */
 
 size_t blocks_buckets_for(size_t n_blocks)
 {

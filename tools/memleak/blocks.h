@@ -96,9 +96,7 @@ void growths_free(struct growths *growths);
 void growths_next(struct growths *growths);
 void growths_set(struct growths *growths, uint64_t id, uint64_t bytes, uint64_t count);
 
-/*
- * Returns the growth of an id, valid until the next growths_next(); NULL: it doesn't keep growing.
- */
+/* Returns an id's growth, valid until growths_next(); NULL: it doesn't keep growing. */
 const struct growth *growths_find(const struct growths *growths, uint64_t id);
 
 #endif

@@ -375,20 +375,14 @@ struct batch {
 	size_t n;
 };
 
-/*
- * Returns true if a kind is probed in windows: kinds that can also free a block are probed
- * permanently.
- */
+/* Returns true if a kind is probed in windows; kinds that may free a block are always probed. */
 static bool is_in_windows(const struct leak_probes *probes, enum alloc_kind kind)
 {
 	return probes->windows.gap_ns && kind < ALLOC_MMAP && kind != ALLOC_REALLOC &&
 	       kind != ALLOC_REALLOCARRAY;
 }
 
-/*
- * Collects the functions of one file, from index `first` on, that are probed in windows, or all
- * others.
- */
+/* Collects functions of one file, from index `first` on, probed in windows or permanently. */
 static struct batch choose_functions(const struct leak_probes *probes,
 				     const struct allocators *found, size_t first, bool in_windows)
 {
@@ -410,10 +404,7 @@ static struct batch choose_functions(const struct leak_probes *probes,
 	return batch;
 }
 
-/*
- * Attaches a batch, to detect failures also if no window is open. Returns 0, or -errno if no point
- * could be attached.
- */
+/* Attaches a batch. Returns 0, or -errno if no point could be attached, even between windows. */
 static int attach_batch(struct leak_probes *probes, const struct probed_process *process,
 			struct alloc_file *file, const struct batch *batch, bool in_windows)
 {
@@ -437,7 +428,7 @@ static int attach_batch(struct leak_probes *probes, const struct probed_process 
 	if (window_is_open(&probes->windows))
 		at->window_links = links;
 	else
-		uprobes_detach(links); /* only to detect failures */
+		uprobes_detach(links); /* was attached only to detect failures */
 	return 0;
 }
 
@@ -454,9 +445,7 @@ static void hint_at_limit(const struct batch *batch)
 		msg_hint("%s", hint);
 }
 
-/*
- * Probes the functions of a file from index `first` on. Returns 1, 0 if there are none, or -errno.
- */
+/* Probes functions of a file, from index `first` on. Returns 1, 0 if there are none, or -errno. */
 static int probe_file(struct leak_probes *probes, const struct probed_process *process,
 		      size_t first, bool in_windows)
 {
@@ -501,8 +490,7 @@ static int probe_some(struct leak_probes *probes, const struct probed_process *p
 }
 
 /*
- * Probes functions from index `first` on; freeing ones first, so that each recorded block's free is
- * seen.
+ * Probes functions from `first` on; freeing ones first, so that no recorded block's free is lost.
  */
 static int probe_functions(struct leak_probes *probes, const struct probed_process *process,
 			   size_t first)

@@ -110,10 +110,7 @@ static void show_block(struct leak_report *report, uint64_t addr, uint64_t bytes
 	report->shown[report->n_shown++] = (struct shown_block){ addr, bytes, sum };
 }
 
-/*
- * Returns true if a block is too young to be shown. Blocks of exited processes are leaks at any
- * age.
- */
+/* Returns true if a block is too young to be shown; blocks of exited processes never are. */
 static bool is_too_young(const struct leak_report *report, const struct owner *owner,
 			 const struct block *block)
 {
@@ -134,7 +131,7 @@ static bool is_shown_again(const struct leak_report *report, const struct owner 
 	return !owner->has_ended || report->run->is_peek || report->run->is_last;
 }
 
-/* Adds a block to the totals. Returns false if the block is no longer needed. */
+/* Adds a block to the totals. Returns false if the block is not needed any more. */
 static bool visit_block(uint64_t addr, const struct block *block, void *arg)
 {
 	struct leak_report *report = arg;
@@ -153,7 +150,7 @@ static bool visit_block(uint64_t addr, const struct block *block, void *arg)
 	return is_shown_again(report, owner);
 }
 
-/* Returns false if a reserved range, which is never shown, is no longer needed. */
+/* Returns false if a reserved range, which is never shown, is not needed any more. */
 static bool visit_reserved(const struct block *block, void *arg)
 {
 	struct leak_report *report = arg;
@@ -404,10 +401,7 @@ static void print_top(const struct leak_report *report, const struct block_sums 
 	free(top);
 }
 
-/*
- * Prints the largest totals last, where a terminal shows them. Growth is looked up by the stack's
- * own id.
- */
+/* Prints the largest totals last, where terminals show them. Growth is stored per stack id. */
 void leak_report_write_text(struct leak_report *report)
 {
 	struct block_sums *merged = options_of(report)->growth ? NULL : merge_sums(report);

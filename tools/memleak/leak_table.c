@@ -353,10 +353,7 @@ static int subscribe(struct run *run)
 	return 0;
 }
 
-/*
- * Probes a process. If it is one of several and has no allocator or has just exited, the rest is
- * still traced.
- */
+/* Probes a process; one of several may have no allocator or have exited. */
 static int probe_process(struct run *run, pid_t pid)
 {
 	struct leak_probes *probes = table_of(run)->probes;
@@ -500,10 +497,7 @@ static void preload_command(const struct run *run)
 		stacks_preload(run, run->command_pid, generation);
 }
 
-/*
- * Runs when the command's libraries are mapped. If the command can't be stopped here, on_changed()
- * runs instead.
- */
+/* Runs when the command's libraries are mapped; if it can't be stopped then, on_changed() does. */
 static void command_loaded(struct run *run)
 {
 	struct leak_table *table = table_of(run);
@@ -522,10 +516,7 @@ static void stop_table(struct run *run)
 	leak_probes_detach(table_of(run)->probes);
 }
 
-/*
- * Warns of allocators loaded late, and of untraced children: a traced script's programs are its
- * children.
- */
+/* Warns of allocators loaded late, and of untraced children, such as programs run by a script. */
 static void report_left_out(const struct run *run)
 {
 	unsigned int n = table_of(run)->n_left_out, n_late = table_of(run)->n_late;

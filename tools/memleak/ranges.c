@@ -113,9 +113,7 @@ static bool is_affected(const struct range *r, const struct memleak_range *chang
 	}
 }
 
-/*
- * Removes and returns the affected parts between two addresses; the rest of their ranges remains.
- */
+/* Removes and returns affected parts between two addresses; the rest of their ranges remains. */
 static struct range *cut(struct ranges *ranges, const struct memleak_range *change, uint64_t start,
 			 uint64_t end)
 {
@@ -228,10 +226,7 @@ static void move_part(struct ranges *ranges, const struct memleak_range *change,
 		reserve(ranges, change, from, to);
 }
 
-/*
- * Moves the old range. If newer ranges in it hide its state, all of it gets the state of its first
- * part.
- */
+/* Moves the old range; all of it gets its first part's state if newer ranges hide the rest. */
 static void move_parts(struct ranges *ranges, const struct memleak_range *change,
 		       const struct range *old)
 {

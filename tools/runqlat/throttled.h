@@ -12,10 +12,7 @@ extern const struct module throttled_module;
 /* Names of the values of enum runqlat_cause. */
 extern const char *const throttled_causes[];
 
-/*
- * Prints the number of throttled waits, and their throttled time, from the two histograms. CSV has
- * only the histograms.
- */
+/* Prints number and throttled time of throttled waits. CSV has only the histograms. */
 void throttled_conclude(struct run *run, struct table_output *to, const struct hist_list *list);
 
 #endif
