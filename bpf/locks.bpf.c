@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Waits counted per lock: waits for futexes (sched/futex.bpf.h) as they end, off CPU, and waits for
- * kernel locks between its events contention_begin and contention_end (since 5.19, commit
+ * kernel locks between the events contention_begin and contention_end (since 5.19, commit
  * 16edd9b511a1).
  *
  * Counting itself takes locks of ring buffers and tables, whose contention must not be counted

@@ -77,7 +77,7 @@ __u32 memleak_window SEC(".data.window") = 0;
 
 /* A thread's outermost call of an allocating function. */
 struct task_state {
-	__u64 sp; /* stack pointer at its entry; 0: no call */
+	__u64 sp; /* stack pointer at the call's entry; 0: no call */
 	__u64 ip;
 	__u64 size;
 	__u64 out_addr;	 /* posix_memalign: address of the result */

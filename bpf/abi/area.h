@@ -10,7 +10,7 @@
 #include "abi/types.h"
 
 enum area_kind {
-	AREA_UNKNOWN, /* not found */
+	AREA_UNKNOWN, /* area not found */
 	AREA_ANON,
 	AREA_HEAP,
 	AREA_STACK,

@@ -55,7 +55,7 @@ enum biolat_class {
 
 /* A request: an element of the map, which the next request at the same address reuses. */
 struct biolat_request {
-	__u64 issued_ns; /* 0: not in flight */
+	__u64 issued_ns; /* time of issue; 0: not in flight */
 	__u64 made_ns;	 /* creation time; 0: unknown */
 	__u64 bytes;	 /* bytes completed so far */
 	__u64 cgroup;

@@ -35,9 +35,9 @@ BLOCKS_INLINE __u64 blocks_second(__u64 hash)
 }
 
 /*
- * Returns true if the address is sampled (one in sample addresses are): the same answer for
- * allocation and free. Uses a hash of its own: if it depended on the bucket index, sampled blocks
- * would use few buckets.
+ * Returns true if the address is sampled: one of `sample` is, with the same answer for allocation
+ * and free. Uses a hash of its own: if it depended on the bucket index, sampled blocks would use
+ * few buckets.
  */
 BLOCKS_INLINE int blocks_are_sampled(__u64 addr, __u32 sample)
 {

@@ -9,14 +9,14 @@
 
 /* The tests that a task must pass. */
 enum filter_test {
-	FILTER_TGID = 1 << 0,	/* its process is filter_settings.tgid */
-	FILTER_TGIDS = 1 << 1,	/* its process is in the map filter_tgids */
-	FILTER_TID = 1 << 2,	/* it is filter_settings.tid */
-	FILTER_TIDS = 1 << 3,	/* it is in the map filter_tids */
-	FILTER_USER = 1 << 4,	/* it is not a kernel thread */
-	FILTER_KERNEL = 1 << 5, /* it is a kernel thread */
-	FILTER_COMM = 1 << 6,	/* its name is filter_settings.comm */
-	FILTER_CGROUP = 1 << 7, /* its cgroup is filter_cgroup_id or a descendant of it */
+	FILTER_TGID = 1 << 0,	/* tgid is filter_settings.tgid */
+	FILTER_TGIDS = 1 << 1,	/* tgid is in the map filter_tgids */
+	FILTER_TID = 1 << 2,	/* tid is filter_settings.tid */
+	FILTER_TIDS = 1 << 3,	/* tid is in the map filter_tids */
+	FILTER_USER = 1 << 4,	/* not a kernel thread */
+	FILTER_KERNEL = 1 << 5, /* a kernel thread */
+	FILTER_COMM = 1 << 6,	/* comm is filter_settings.comm */
+	FILTER_CGROUP = 1 << 7, /* cgroup is filter_cgroup_id or a descendant of it */
 
 	/* tests with one result for all threads of a process */
 	FILTER_OF_PROCESS = FILTER_TGID | FILTER_TGIDS,

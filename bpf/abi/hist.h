@@ -76,8 +76,7 @@ static inline __u32 hist_floor_log2(__u64 v)
 }
 
 /*
- * Octave 0 holds the values 0..31, one per slot; octave n the values 2^(n+4) .. 2^(n+5)-1 in slots
- * of 2^(n-1).
+ * Returns a value's octave: 0 for 0..31, one per slot; n for 2^(n+4)..2^(n+5)-1, 2^(n-1) per slot.
  */
 static inline __u32 hist_octave_of(__u64 v)
 {

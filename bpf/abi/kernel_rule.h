@@ -35,7 +35,7 @@ static inline __attribute__((always_inline)) bool kernel_rule_is_for(__u64 rule,
 	return (__u64)((__s64)rule >> KERNEL_RULE_IP_SHIFT) == ip;
 }
 
-/* 0 or 1 */
+/* Returns 1 if the frame is shown, else 0. */
 static inline __attribute__((always_inline)) __u32 kernel_rule_is_shown(__u64 rule)
 {
 	return (rule & KERNEL_RULE_SHOWN) / KERNEL_RULE_SHOWN;
@@ -65,8 +65,8 @@ enum kernel_symbol {
 	KERNEL_LOCK_TEXT_END,
 	KERNEL_SCHEDULE,
 	KERNEL_NEEDED,				  /* number of symbols that must exist */
-	KERNEL_RETURN_TO_HANDLER = KERNEL_NEEDED, /* these replace return addresses: */
-	KERNEL_RETHOOK,				  /* for traced functions */
+	KERNEL_RETURN_TO_HANDLER = KERNEL_NEEDED, /* from here on: return trampolines */
+	KERNEL_RETHOOK,
 	KERNEL_KRETPROBE,
 	KERNEL_SYMBOLS,
 };

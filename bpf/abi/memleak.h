@@ -10,7 +10,7 @@
 struct memleak_settings {
 	__u64 min_bytes, max_bytes; /* sizes of recorded blocks */
 	__u64 bucket_mask;	    /* number of buckets of the block table, minus one */
-	__u64 max_new_bytes;	    /* largest size that operator new can return */
+	__u64 max_new_bytes;	    /* size above which operator new always throws */
 	__u64 page_bytes;
 	__u32 sample;	 /* record one address in N */
 	__u32 command;	 /* pid of the traced command; 0: none */

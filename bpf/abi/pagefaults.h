@@ -10,7 +10,7 @@ struct pagefaults_settings {
 	__u32 kinds; /* bit i: faults in areas of kind i are wanted */
 	bool by_process;
 	bool by_area;
-	bool minor; /* measure latency of minor faults; false: its programs are not loaded */
+	bool minor; /* with -L: record the latency of minor faults */
 	bool major;
 	bool has_turns; /* two count tables alternate; false: only the first is used */
 };

@@ -51,7 +51,7 @@
 #define PYTHON_VARIABLES      16 /* before 3.11: in PyFrameObject, number of its variables */
 #define PYTHON_CODE_LOCALS    28 /* before 3.11: co_nlocals */
 #define PYTHON_CODE_LINE      40 /* before 3.11: co_firstlineno, first fingerprinted byte */
-#define PYTHON_CODE_VERSION   92 /* since 3.12 */
+#define PYTHON_CODE_VERSION   92 /* since 3.12: co_version */
 #define PYTHON_CODE_FILENAME  112
 #define PYTHON_CODE_NAME      120
 #define PYTHON_CODE_QUALNAME  128
@@ -89,7 +89,7 @@ struct python_layout {
 	__s32 self_offset;  /* offset of the value of pthread_self(), from the thread pointer */
 	__u16 thread_id;    /* in the state: value of pthread_self() */
 	__u16 top;	    /* in the state: the innermost frame, or struct _PyCFrame */
-	__u8 has_cframe;    /* 3.11, 3.12 */
+	__u8 has_cframe;    /* 3.11, 3.12: threads have struct _PyCFrame */
 	__u8 has_versions;  /* since 3.12: code objects have co_version */
 	__u8 ends_inside;   /* 3.11: a segment ends with the frame that has is_entry */
 	__u8 cframe_frame;  /* in struct _PyCFrame: the frame, followed by the previous _PyCFrame */

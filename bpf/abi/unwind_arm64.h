@@ -18,7 +18,7 @@ UNWIND_INLINE __u64 unwind_register(const struct unwind_regs *regs, __u32 number
 #define UNWIND_RETURN_BYTES 0
 #define UNWIND_MAX_PUSHED   0
 
-/* A return address may be signed: see unwind_address_bits(). */
+/* Removes the signature of a return address: see unwind_address_bits(). */
 UNWIND_INLINE __u64 unwind_code_address(__u64 address)
 {
 	return address & unwind_address_mask();
@@ -75,7 +75,7 @@ UNWIND_INLINE int unwind_leave(struct unwind_state *s, const struct unwind_rule 
 	at = cfa - place * sizeof(__u64);
 	if (place == UNWIND_RA_BEHIND_BP)
 		at = cfa + rule->bp_off * UNWIND_BP_UNIT + sizeof(saved.bp);
-	if (place == UNWIND_RA_BEHIND_BP && rule->bp_kind == UNWIND_BP_AT_CFA) { /* neighbours */
+	if (place == UNWIND_RA_BEHIND_BP && rule->bp_kind == UNWIND_BP_AT_CFA) { /* adjacent pair */
 		s->bp_at = at - sizeof(saved.bp);
 		if (!unwind_read(s, &saved, sizeof(saved), s->bp_at))
 			return UNWIND_FAULT;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How unwind tables lie in BPF maps, written by the loader (unwind/unwind_tables.c, unwind_procs.c
+ * Layout of unwind tables in maps, written by the loader (unwind/unwind_tables.c, unwind_procs.c
  * and stacks/unwind_maps.c) and read by the walker (unwind.bpf.h).
  *
  *	process:  tgid -> a slice of mappings, ascending, and the change count for which it holds
@@ -208,7 +208,7 @@ struct unwind_return {
 #define UNWIND_PROBE_PAGE    4096
 #define UNWIND_PROBE_CODE    64 /* maximum bytes of a trampoline */
 #define UNWIND_PROBE_COPY    16 /* maximum bytes of a copied instruction, to its end */
-#define UNWIND_MAX_RETURNS   16 /* recorded ones; a walk in BPF reads on in the list */
+#define UNWIND_MAX_RETURNS   16 /* maximum recorded calls; a walk in BPF reads on in the list */
 #define UNWIND_RETURNS_CHUNK 8	/* per call: the verifier walks each iteration of a loop */
 #define UNWIND_MAX_PROBED    64 /* maximum length of the kernel's list: MAX_URETPROBE_DEPTH */
 
@@ -258,7 +258,7 @@ struct unwind_thread {
 #define UNWIND_COPY_SMALL  (3 << 10)
 #define UNWIND_COPY_MEDIUM (9 << 10)
 #define UNWIND_COPY_LARGE  (36 << 10)
-#define UNWIND_MAX_COPIES  256 /* consecutive copies: some walks always end early */
+#define UNWIND_MAX_COPIES  256 /* maximum consecutive copies: some walks always end early */
 
 /* How a walk ended. */
 enum unwind_reason {

@@ -27,7 +27,7 @@ enum unwind_kind {
 	UNWIND_SP_EXACT, /* as UNWIND_SP, for an interrupted caller: see unwind_go_interrupted() */
 	UNWIND_SWITCH,	 /* CFA = rbp + cfa_off, on another stack: rsp may move down */
 	UNWIND_GO_STACK, /* move to the goroutine's stack, by its thread: see unwind_pack_go() */
-	UNWIND_GO_CALL,	 /* the same from C: g and its used bytes are at rsp + cfa_off */
+	UNWIND_GO_CALL,	 /* to the goroutine's stack, from C: g and used bytes at rsp + cfa_off */
 	UNWIND_KINDS,
 };
 
@@ -67,7 +67,7 @@ struct unwind_rule {
 };
 
 /* Offsets for UNWIND_SIGNAL on x86-64, in bytes from the ucontext (kernel ABI). */
-#define UNWIND_UCONTEXT_RBP 120 /* and rbx after it */
+#define UNWIND_UCONTEXT_RBP 120 /* followed by rbx */
 #define UNWIND_UCONTEXT_RSP 160
 #define UNWIND_UCONTEXT_RIP 168
 
@@ -91,8 +91,8 @@ static inline __s32 unwind_deref_plus(__s32 cfa_off)
 }
 
 /*
- * reg is a DWARF register number (psABI AMD64, figure 3.36; AADWARF64): on x86-64 0..15 are rax rdx
- * rcx rbx rsi rdi rbp rsp r8..
+ * Packs an offset and a register. reg: DWARF number (psABI AMD64, figure 3.36; AADWARF64): on
+ * x86-64 0..15 are rax rdx rcx rbx rsi rdi rbp rsp r8..
  */
 static inline __s32 unwind_pack_reg(__u8 reg, __s32 plus)
 {

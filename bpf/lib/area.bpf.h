@@ -129,7 +129,7 @@ static __always_inline __u64 maple_next_in_arange(struct maple_arange_64___since
 			       maple_index(pivots, 9, end, addr));
 }
 
-/* Only a node that is not full has the index of its last entry. */
+/* Returns the entry for an address. Only nodes that aren't full have their last entry's index. */
 static __always_inline __u64 maple_next_in_range(struct maple_range_64___since6_1 *node, __u64 addr)
 {
 	__u64 pivots[15] = {};

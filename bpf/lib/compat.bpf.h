@@ -574,7 +574,7 @@ static __always_inline __u64 kmem_cache_bytes(const __u64 *ctx, bool has_cache)
 #define PERCPU_HAS_CALLER \
 	bpf_core_field_exists(((struct trace_event_raw_percpu_alloc_percpu *)0)->call_site)
 
-/* Since 5.19 the first field of percpu_alloc_percpu is the caller, the last the bytes allocated. */
+/* Returns the pointer. Since 5.19 the event begins with the caller and ends with the bytes. */
 static __always_inline __u64 percpu_pointer(const __u64 *ctx)
 {
 	return PERCPU_HAS_CALLER ? raw_tp_arg(ctx, 7) : raw_tp_arg(ctx, 6);

@@ -83,7 +83,7 @@ __noinline __u32 python_find_mark(__u32 slot, __u64 begin, __u64 end)
 	return 0;
 }
 
-/* Returns the address of the marker in a call's stack frame. */
+/* Returns the address of a call's marker; searches for the distance first if it is unknown. */
 static __always_inline __u64 python_mark_of(__u32 slot, const struct stack_scratch *scratch,
 					    struct python_walk *w, __u32 n)
 {

@@ -39,8 +39,8 @@ struct task_state {
 	__u64 on_ns;		/* switch-in time; 0: off CPU, or unknown */
 	__u64 ran_ns;		/* time on CPU not counted yet, up to the last switch-out */
 	__u8 letter;		/* letter of its state, as in ps; 0: stopped by the tool */
-	bool at_start;		/* it was off CPU before tracing began */
-	struct lock_state lock; /* the lock that it waits for */
+	bool at_start;		/* off CPU since before tracing began */
+	struct lock_state lock; /* lock for which the thread waits */
 	struct throttle_mark throttle;
 };
 

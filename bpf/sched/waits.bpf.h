@@ -3,9 +3,9 @@
  * Off-CPU time: from the moment a task is switched out to the moment it is switched in again, split
  * at its wake-up into a blocked and a runnable part. The loader's part is common/stacks/waits.h.
  *
- * With wait_settings.on_cpu, the time on CPU is measured by the same switches, so that both add to
- * all of a thread's time: it is totalled in the thread's state, and counted without a stack when
- * the thread or the window ends.
+ * With wait_settings.on_cpu, the time on CPU is measured by the same switches, so that waits and
+ * runs are a thread's whole time: runs are totalled in the thread's state, and counted without a
+ * stack when the thread or the window ends.
  *
  * The user stack is taken at switch-out, while the task's memory is still mapped. The kernel stack
  * is taken at switch-in: it is still the stack in which the task blocked, has no frames of the

@@ -109,8 +109,9 @@ static __noinline void run_visit_at_end(struct task_struct *task, struct task_st
  * counts the rest. The kernel stack is that of the wait only if the task hasn't run since its
  * switch-out.
  *
- * The task may get a CPU meanwhile, and leave it again. So this writes only cut_ns, which doesn't
- * apply to a later wait, and rechecks off_ns, which wait_end() clears before a wait is counted.
+ * The task may get a CPU meanwhile, and leave it again. So this marks nothing as waiting: cut_ns
+ * doesn't apply to a later wait, and off_ns, which wait_end() clears before a wait is counted, is
+ * checked again.
  */
 static __noinline void visit_at_end(struct task_struct *task, struct task_state *state)
 {

@@ -64,7 +64,7 @@ struct kernel_row {
 
 #define KERNEL_SEARCH_TURNS 6 /* steps per call of a global function, which is verified once */
 #define KERNEL_SEARCH_CALLS 4
-#define KERNEL_SEARCH_ROWS  (1 << KERNEL_SEARCH_TURNS * KERNEL_SEARCH_CALLS) /* 2^19 is plenty */
+#define KERNEL_SEARCH_ROWS  (1 << KERNEL_SEARCH_TURNS * KERNEL_SEARCH_CALLS) /* enough for all */
 
 static __always_inline bool kernel_is_between(__u64 ip, enum kernel_symbol from,
 					      enum kernel_symbol to)

@@ -27,7 +27,7 @@ struct stack_scratch {
 	__u64 sps[STACK_DEPTH]; /* stack address at which each frame begins: for runtimes */
 	__u64 highest_sp;	/* highest address in sps; 0: no frame yet */
 	__u64 fingerprints;	/* hash of the fingerprints of runtime functions in def.words */
-	__u64 names;		/* id of the process's address meanings */
+	__u64 names;		/* identifies the meaning of the process's addresses */
 	bool lacks_definition;	/* a function, or the stack itself, could not be sent */
 #ifdef STACK_RECURS
 	struct stack_record record;

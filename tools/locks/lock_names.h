@@ -43,7 +43,7 @@ struct lock_name {
 	pid_t pid;     /* its only process; 0: maybe several, or the kernel */
 	bool is_kernels;
 
-	/* Program's variable: file name, and symbol if present; NULL: not a variable. */
+	/* Variable: file name (NULL: a kernel lock, or not a variable), and symbol if present. */
 	char *module, *symbol;
 	char *readable;	       /* demangled symbol; NULL: print symbol */
 	uint64_t vaddr;	       /* ELF address of the lock in the file */

@@ -17,7 +17,7 @@ struct lock_waiter {
 	pid_t pid, tid;
 	char comm[TASK_COMM_LEN + 1];
 	uint64_t addr;	  /* address of the futex */
-	uint64_t user_id; /* id of its stack */
+	uint64_t user_id; /* id of the thread's user stack */
 	const struct lock_name *lock;
 	const char *kind; /* from lock_kind_name() */
 

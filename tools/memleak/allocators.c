@@ -323,7 +323,9 @@ static void place_function(const struct scan *scan, struct alloc_function *f)
 		  (unsigned long long)f->offset, f->place.offset, probe_kind_name(f->place.kind));
 }
 
-/* Warns of Go programs. Go's allocator can't be probed: it has no calls per allocation and free. */
+/*
+ * Warns of Go programs. Go's heap can't be probed: Go allocates inline, and frees no single block.
+ */
 static void warn_of_go(const struct scan *scan)
 {
 	if (gopclntab_exists(&scan->elf))

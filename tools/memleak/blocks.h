@@ -91,7 +91,8 @@ void growths_free(struct growths *growths);
 
 /*
  * Begins a new set of values at the end of an interval; growths_set() follows for each id with a
- * value. Ids without a value count as 0, and are dropped after GROWTH_INTERVALS intervals.
+ * value. Ids without a value count as 0, and are dropped, with their maximum, after
+ * GROWTH_INTERVALS intervals.
  */
 void growths_next(struct growths *growths);
 void growths_set(struct growths *growths, uint64_t id, uint64_t bytes, uint64_t count);

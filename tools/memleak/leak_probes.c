@@ -489,9 +489,7 @@ static int probe_some(struct leak_probes *probes, const struct probed_process *p
 	return is_any_attached ? 0 : err;
 }
 
-/*
- * Probes functions from `first` on; freeing ones first, so that no recorded block's free is lost.
- */
+/* Probes functions from `first` on; freeing ones first: each recorded block's free must be seen. */
 static int probe_functions(struct leak_probes *probes, const struct probed_process *process,
 			   size_t first)
 {

@@ -497,7 +497,7 @@ static void preload_command(const struct run *run)
 		stacks_preload(run, run->command_pid, generation);
 }
 
-/* Runs when the command's libraries are mapped; if it can't be stopped then, on_changed() does. */
+/* Probes the command once its libraries are mapped; on_changed() does if it can't be stopped. */
 static void command_loaded(struct run *run)
 {
 	struct leak_table *table = table_of(run);
