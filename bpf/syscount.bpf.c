@@ -44,7 +44,7 @@ TABLE_WITH_TURNS(call_time_table, struct call_key, struct call_times, 16384);
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1); /* the loader sets it */
+	__uint(max_entries, 1); /* set by the loader */
 	__type(key, __u32);
 	__type(value, struct call_cell);
 } call_cells SEC(".maps");

@@ -70,7 +70,7 @@ struct call_flight {
 	__u16 abi;
 	__u16 n_words;	  /* number of words of its kernel stack */
 	__u64 began_ns;	  /* entry time; 0: before tracing began */
-	__u64 off_cpu_ns; /* estimated time since its thread left the CPU; 0: on CPU, or unknown */
+	__u64 off_cpu_ns; /* estimated off-CPU time of its thread; 0: on CPU, or unknown */
 	char comm[TASK_COMM_LEN];
 	__u64 words[CALL_STACK_DEPTH]; /* kernel stack, leaf first */
 };

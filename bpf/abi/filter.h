@@ -13,8 +13,8 @@ enum filter_test {
 	FILTER_TGIDS = 1 << 1,	/* tgid is in the map filter_tgids */
 	FILTER_TID = 1 << 2,	/* tid is filter_settings.tid */
 	FILTER_TIDS = 1 << 3,	/* tid is in the map filter_tids */
-	FILTER_USER = 1 << 4,	/* not a kernel thread */
-	FILTER_KERNEL = 1 << 5, /* a kernel thread */
+	FILTER_USER = 1 << 4,	/* task is not a kernel thread */
+	FILTER_KERNEL = 1 << 5, /* task is a kernel thread */
 	FILTER_COMM = 1 << 6,	/* comm is filter_settings.comm */
 	FILTER_CGROUP = 1 << 7, /* cgroup is filter_cgroup_id or a descendant of it */
 

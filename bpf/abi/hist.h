@@ -75,9 +75,7 @@ static inline __u32 hist_floor_log2(__u64 v)
 	return r | (v >> 1);
 }
 
-/*
- * Returns a value's octave: 0 for 0..31, one per slot; n for 2^(n+4)..2^(n+5)-1, 2^(n-1) per slot.
- */
+/* Returns a value's octave: 0 for 0..31, one per slot; n for 2^(n+4)..2^(n+5)-1, in 32 slots. */
 static inline __u32 hist_octave_of(__u64 v)
 {
 	__u32 octave;

@@ -26,14 +26,14 @@ static inline bool lock_is_kernels(__u32 kind)
 
 /* How a wait ended. */
 enum lock_end {
-	LOCK_END_UNSEEN,   /* no waker: the thread spins, or still waits */
+	LOCK_END_UNSEEN,   /* no waker: the thread spun, or still waits */
 	LOCK_END_RELEASED, /* the waker released the lock */
 	LOCK_END_GIVEN_UP, /* timeout, signal or end of the process */
 };
 
 /* A lock, and how a wait for it ended. */
 struct lock_wait {
-	__u64 addr; /* 0: no lock */
+	__u64 addr; /* address of the lock; 0: no lock */
 	char waker_comm[TASK_COMM_LEN];
 	__u32 waker_tgid;
 	__u32 generation; /* exec count of the process that has the address; 0: the kernel */

@@ -82,8 +82,8 @@ enum python_lines {
 
 /* Layout of a process's Python frames, as BPF needs it. */
 struct python_layout {
-	__u64 code_type;    /* PyCode_Type: code objects have this type */
-	__u64 runtime;	    /* _PyRuntime */
+	__u64 code_type;    /* address of PyCode_Type, the type of code objects */
+	__u64 runtime;	    /* address of _PyRuntime */
 	__u64 eval_begin;   /* before 3.11: the function that evaluates bytecode; else 0 */
 	__s32 state_offset; /* from the thread pointer to the pointer to the state; 0: unknown */
 	__s32 self_offset;  /* offset of the value of pthread_self(), from the thread pointer */

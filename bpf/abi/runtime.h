@@ -71,7 +71,7 @@ RUNTIME_INLINE __u64 runtime_mix(__u64 hash, __u64 word)
  */
 struct runtime_def {
 	__u64 word;
-	__u32 kind; /* STACK_FUNCTION */
+	__u32 kind; /* always STACK_FUNCTION */
 	__u32 tgid;
 	__u64 fingerprint;
 	__u32 runtime; /* enum runtime_kind */

@@ -9,7 +9,7 @@
 /* Each kind is walked by separate BPF code, which is dead code if its bit is not set. */
 enum runtime_kind {
 	RUNTIME_PYTHON = 1,
-	RUNTIME_PYTHON_OLD, /* before 3.11 */
+	RUNTIME_PYTHON_OLD, /* Python before 3.11 */
 	RUNTIME_KINDS,
 };
 

@@ -93,7 +93,7 @@ struct stack_key {
 	__u64 waker_id;
 	__u64 cgroup_id; /* cgroup v2 id; 0: not counted per cgroup */
 	__u32 tgid;
-	__u32 tid;   /* 0: not counted per thread */
+	__u32 tid;   /* thread id; 0: not counted per thread */
 	__u16 cpu;   /* CPU number + 1; 0: not counted per CPU */
 	__u8 state;  /* letter of the task's state; 0: none */
 	__u8 remark; /* number of the tool's remark; 0: none */

@@ -26,7 +26,7 @@
 #define UNWIND_PAGE_SHIFT    16
 #define UNWIND_BLOCK_SHIFT   8
 #define UNWIND_PAGE_BLOCKS   (1U << (UNWIND_PAGE_SHIFT - UNWIND_BLOCK_SHIFT))
-#define UNWIND_PAGE_RULES    256	/* maximum per page */
+#define UNWIND_PAGE_RULES    256	/* maximum rules of a page */
 #define UNWIND_SHARD_CELLS   (1U << 18) /* 512 KiB */
 #define UNWIND_MAX_SHARDS    512
 #define UNWIND_SHARD_PAGES   512 /* minimum capacity of a shard, in pages of real code */
@@ -97,7 +97,7 @@ struct unwind_mapping {
 };
 
 struct unwind_page {
-	__u32 first_cell; /* in the shard */
+	__u32 first_cell; /* index of its first cell in the shard */
 	__u16 shard;
 	__u16 n_cells;
 };
@@ -108,7 +108,7 @@ struct unwind_page {
 #define UNWIND_ROW(low, place) ((__u16)((low) | (place) << 8))
 #define UNWIND_ROW_LOW(row)    ((row)&0xff)
 #define UNWIND_ROW_PLACE(row)  ((row) >> 8)
-#define UNWIND_RULES_AT	       (UNWIND_PAGE_BLOCKS + 1) /* index in a page's cells */
+#define UNWIND_RULES_AT	       (UNWIND_PAGE_BLOCKS + 1) /* index of the rules in a page's cells */
 
 struct unwind_shard {
 	__u16 cells[UNWIND_SHARD_CELLS];
@@ -282,7 +282,7 @@ enum unwind_reason {
 };
 
 struct unwind_settings {
-	__u64 address_bits; /* unwind_address_bits() */
+	__u64 address_bits; /* result of unwind_address_bits() */
 	bool by_cfi;
 };
 

@@ -25,7 +25,7 @@ enum unwind_kind {
 	UNWIND_END,    /* no caller: the outermost frame */
 	UNWIND_BAD,    /* has unwind information, in an unsupported form */
 	UNWIND_SP_EXACT, /* as UNWIND_SP, for an interrupted caller: see unwind_go_interrupted() */
-	UNWIND_SWITCH,	 /* CFA = rbp + cfa_off, on another stack: rsp may move down */
+	UNWIND_SWITCH,	 /* CFA = rbp + cfa_off, on another stack: rsp may be anywhere */
 	UNWIND_GO_STACK, /* move to the goroutine's stack, by its thread: see unwind_pack_go() */
 	UNWIND_GO_CALL,	 /* to the goroutine's stack, from C: g and used bytes at rsp + cfa_off */
 	UNWIND_KINDS,

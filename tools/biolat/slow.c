@@ -17,7 +17,7 @@ struct slow {
 	struct ringbuf *events;
 	struct cgroups *cgroups;
 	struct table_output output;
-	uint32_t n_headed; /* for run_begins_file() */
+	uint32_t n_headed; /* counter for run_begins_file() */
 };
 
 static const struct slow defaults;

@@ -29,7 +29,7 @@ struct sums {
 struct waker {
 	char comm[TASK_COMM_LEN + 1];
 	uint32_t tgid;
-	uint64_t stack_id; /* 0: not requested */
+	uint64_t stack_id; /* stack id; 0: not requested */
 	struct sums sums;
 	uint64_t count; /* waits over all stacks; set by sort_wakers() */
 };
@@ -40,7 +40,7 @@ struct row {
 	const char *kind;
 	char comm[TASK_COMM_LEN + 1]; /* name of the first waiter */
 	struct sums sums;
-	uint64_t waiting, given_up; /* part of sums.count */
+	uint64_t waiting, given_up; /* waits that continue, that were given up */
 	struct waker *wakers;	    /* without duplicates after sort_wakers() */
 	size_t n_wakers, cap;
 };

@@ -323,9 +323,7 @@ static void place_function(const struct scan *scan, struct alloc_function *f)
 		  (unsigned long long)f->offset, f->place.offset, probe_kind_name(f->place.kind));
 }
 
-/*
- * Warns of Go programs. Go's heap can't be probed: Go allocates inline, and frees no single block.
- */
+/* Warns of Go programs, whose heap can't be probed: it has no function to free a single block. */
 static void warn_of_go(const struct scan *scan)
 {
 	if (gopclntab_exists(&scan->elf))

@@ -15,10 +15,7 @@ extern const struct module faultevents_module;
 
 /* A tool's declaration. */
 struct faultevents_spec {
-	/*
-	 * Returns "stack" to attach stack_minor and stack_major, "row" for row_minor ...; NULL:
-	 * neither.
-	 */
+	/* Returns "stack" to attach stack_minor and stack_major, "row" for rows; NULL: neither. */
 	const char *(*programs)(const struct run *run);
 };
 

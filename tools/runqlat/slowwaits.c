@@ -15,7 +15,7 @@
 struct slowwaits {
 	struct ringbuf *events;
 	struct table_output output;
-	uint32_t n_headed; /* for run_begins_file() */
+	uint32_t n_headed; /* counter for run_begins_file() */
 };
 
 static const struct slowwaits defaults;

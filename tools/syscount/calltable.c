@@ -148,7 +148,7 @@ static void add_times(struct call_times *sum, const struct call_times *more)
 	sum->max_ns = more->max_ns > sum->max_ns ? more->max_ns : sum->max_ns;
 }
 
-/* Adds `more` to `sum`; frees its durations. */
+/* Adds `more` to `sum`; frees more->times. */
 static void join(struct entry *sum, const struct entry *more)
 {
 	sum->calls += more->calls;
