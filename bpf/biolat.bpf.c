@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Block I/O latency: from the moment a request is issued to a disk's driver to its completion.
- * Drivers of stacked devices pass bios on and have no requests: a request is counted once, at the
- * disk. The kernel takes requests from pools, so an element of the map serves all requests at the
- * same address: it is mostly found, and rarely inserted.
+ * Drivers of stacked devices pass bios on and have no requests, so each request is counted once, at
+ * the disk. The kernel takes requests from pools; a map element is reused by all requests at the
+ * same address, so a lookup nearly always finds it.
  *
- * The filter tests the task that submits a request, which is current when the request is made. For
- * a kernel thread, it tests the cgroup that the request is charged to.
+ * The filter tests the submitting task, which is current when the request is created; for a kernel
+ * thread, it tests the cgroup that is charged for the request.
  */
 #define TASK_READ(task, field) (HAS_TYPED_CURRENT ? (task)->field : BPF_CORE_READ(task, field))
 
@@ -20,7 +20,7 @@ const volatile struct biolat_settings settings SEC(".rodata.biolat");
 
 struct biolat_counts counts SEC(".data.counts") = {};
 
-/* Elements of the map. If they are more than n_retained, completed requests are deleted. */
+/* Number of elements in the map. Above n_retained, completed requests are deleted. */
 __s64 n_requests SEC(".data.requests") = 0;
 
 struct {
@@ -90,9 +90,9 @@ static __noinline void request_own(struct request *rq, struct biolat_request *re
 }
 
 /*
- * Returns true if the request's owner is known. A request has its owner until it is completed. A
- * request that was merged into another one is never completed; the next request at its address has
- * its own event when it starts or, before 6.5, was made later: a merge only makes a request older.
+ * Returns true if the request's owner is known. The owner is valid until completion. A request that
+ * was merged into another one is never completed; the next request at its address has its own start
+ * event or, before 6.5, a later creation time: a merge only makes a request older.
  */
 static __always_inline bool is_owned(struct request *rq, struct biolat_request *request)
 {
@@ -127,7 +127,7 @@ static __always_inline void count_by_parts(struct request *rq, __u64 value, __u6
 			   settings.parts & KEY_HAS_DISK ? request_disk(rq)->disk_name : NULL);
 }
 
-/* Counts each part of the time that is known. */
+/* Counts the device time and, if requested and known, the queue and total time. */
 static __noinline void count_times(struct request *rq, __u64 issued_ns, __u64 now_ns)
 {
 	__u64 made_ns = request_made_ns(rq);
@@ -164,7 +164,10 @@ static __noinline void report_slow(struct request *rq, struct biolat_request *re
 	bpf_ringbuf_submit(slow, 0);
 }
 
-/* Compares the time since the request was made; since its issue if that is unknown. */
+/*
+ * Returns true if at least slower_ns have passed since the request's creation or, if that time is
+ * unknown, since its issue.
+ */
 static __always_inline bool is_slow(struct request *rq, struct biolat_request *request,
 				    __u64 now_ns)
 {
@@ -225,9 +228,9 @@ static __always_inline void request_release(struct request *rq, struct biolat_re
 }
 
 /*
- * Runs for each part of a request that is completed. A write that flushes the disk's cache has a
- * second event, of 0 bytes, long after its completion. Requests that are not wanted have elements,
- * too, for their owners.
+ * Runs for each completed part of a request. A write that flushes the disk's cache has a second
+ * event, of 0 bytes, long after its completion. Unwanted requests have map elements, too, which
+ * record their owners.
  */
 SEC("tp_btf/block_rq_complete")
 int biolat_complete(const __u64 *ctx)
@@ -248,7 +251,7 @@ int biolat_complete(const __u64 *ctx)
 	return 0;
 }
 
-/* Runs when a busy driver gives a request back, which will be issued again. */
+/* Runs when a busy driver returns a request to the queue, which issues it again. */
 SEC("tp_btf/block_rq_requeue")
 int biolat_requeue(const __u64 *ctx)
 {
@@ -264,8 +267,8 @@ int biolat_requeue(const __u64 *ctx)
 /* ---- submission and issue: attached last, so that no completion is missed ---- */
 
 /*
- * Runs in the context of the task that submits; since 6.5 (commit 5a80bd075f3b). Since 6.13 the
- * kernel sets the time at which the request was made after this event.
+ * Records the owner; since 6.5 (commit 5a80bd075f3b), in the context of the submitting task. Since
+ * 6.13 the kernel sets the request's creation time after this event.
  */
 SEC("tp_btf/block_io_start")
 int BPF_PROG(biolat_start, struct request *rq)
@@ -278,8 +281,8 @@ int BPF_PROG(biolat_start, struct request *rq)
 }
 
 /*
- * Takes the owner before 6.5. The task that submits a request nearly always inserts it, or issues
- * it at once; a worker inserts requests that wait until the disk has flushed its cache.
+ * Records the owner before 6.5. Nearly always the submitting task inserts or issues the request; a
+ * kernel worker inserts requests that wait for a flush of the disk's cache.
  */
 SEC("tp_btf/block_rq_insert")
 int biolat_insert(const __u64 *ctx)

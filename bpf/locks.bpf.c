@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Waits counted per lock: waits for futexes (sched/futex.bpf.h) as they end, off CPU, and waits for
- * kernel locks between its events contention_begin and contention_end (since 5.19, commit
+ * kernel locks between the events contention_begin and contention_end (since 5.19, commit
  * 16edd9b511a1).
  *
- * Counting itself takes locks, of ring buffers and tables. Contention on these must not be counted
- * while they are held, so each program that takes them notes this for its CPU. Programs interrupt
- * each other: an interrupt may wake up a thread while a lock is being counted.
+ * Counting itself takes locks of ring buffers and tables, whose contention must not be counted
+ * while they are held: each program that takes them marks its CPU (lock_enter()). Programs may
+ * interrupt each other: an interrupt may wake up a thread while a lock is being counted.
  */
 #define STACK_NESTED
 #define STACK_RECURS
@@ -78,7 +78,7 @@ static __always_inline struct lock_sum *lock_find_sum(const struct lock_key *key
 		return sum;
 	if (!bpf_map_update_elem(table, key, &none, BPF_NOEXIST))
 		lock_announce(key);
-	return bpf_map_lookup_elem(table, key); /* another CPU may have been faster */
+	return bpf_map_lookup_elem(table, key); /* another CPU may have inserted it */
 }
 
 static __always_inline void lock_count(const struct lock_key *key, __u64 ns, __u64 runnable_ns)
@@ -86,7 +86,7 @@ static __always_inline void lock_count(const struct lock_key *key, __u64 ns, __u
 	struct lock_sum *sum = lock_find_sum(key);
 
 	if (!ns)
-		return; /* only stack ids are needed, see wait_take() */
+		return; /* only the stacks are recorded, see wait_take() */
 	if (!sum) {
 		loss_count(LOSS_MAP_FULL, ns);
 		return;
@@ -147,7 +147,7 @@ int BPF_PROG(locks_waking, struct task_struct *task)
 		state->waking_id = waker_intern(ctx);
 		lock_leave(cpu);
 	}
-	if (!state->off_ns) /* it waits for a kernel lock, or is about to sleep */
+	if (!state->off_ns) /* the task waits for a kernel lock, or is about to sleep */
 		state->waker_id = state->waking_id;
 	return 0;
 }
@@ -162,7 +162,7 @@ int BPF_PROG(locks_waking, struct task_struct *task)
 #define LCB_F_PERCPU (1U << 4)
 #define LCB_F_MUTEX  (1U << 5)
 
-/* A mutex that is spun for first reports spinning, but still counts as a mutex. */
+/* Returns the kind of a kernel lock. A mutex whose waiter spins first is still a mutex. */
 static __always_inline __u8 lock_kernel_kind(__u32 flags)
 {
 	if (flags & LCB_F_MUTEX)
@@ -181,10 +181,10 @@ static __always_inline bool lock_kind_spins(__u8 kind)
 	return kind == LOCK_SPIN || kind == LOCK_RWLOCK;
 }
 
-/* Takes a slot first: an interrupt that also spins takes the next one. */
+/* Starts a spinning wait. Reserves the slot first: an interrupt that also spins uses the next. */
 static __always_inline void lock_begin_spin(struct lock_cpu *cpu, __u64 addr, __u8 kind)
 {
-	__u32 at = cpu->n_spins < LOCK_SPINS ? cpu->n_spins : 0; /* full: ends were missed */
+	__u32 at = cpu->n_spins < LOCK_SPINS ? cpu->n_spins : 0; /* full: end events were missed */
 	struct lock_spin *spin = &cpu->spins[at & (LOCK_SPINS - 1)];
 
 	cpu->n_spins = at + 1;
@@ -199,7 +199,10 @@ static __always_inline bool lock_waits_for_kernels(const struct lock_wait *wait,
 	return wait->addr == addr && lock_is_kernels(wait->kind);
 }
 
-/* Begins a wait, once. A mutex has two events: the thread spins, and the thread goes to sleep. */
+/*
+ * Records the start of a sleeping wait. Ignores repeated events: a mutex has one when the thread
+ * begins to spin, and one when it goes to sleep.
+ */
 static __always_inline void lock_begin_sleep(struct task_struct *task, __u64 addr, __u8 kind)
 {
 	struct task_state *state = task_state_find(task);
@@ -286,7 +289,7 @@ int BPF_PROG(locks_contention_end, void *addr, int result)
 	if (!lock_end_spin(cpu, (__u64)addr, &lock) &&
 	    !lock_end_sleep(task, (__u64)addr, &lock, &waker_id))
 		return 0;
-	if (result < 0) { /* a signal has ended the wait, not a waker */
+	if (result < 0) { /* a signal, not a waker, ended the wait */
 		lock_give_up(&lock.wait);
 		waker_id = 0;
 	}

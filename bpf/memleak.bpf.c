@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Live blocks: each is recorded from the return of the function that allocated it to the entry of
- * the one that frees it, with its size, time, and the stack of the allocation.
+ * Live blocks: a block is recorded from the return of the allocating function to the entry of the
+ * freeing one, with its size, time and allocation stack.
  *
- * A block is taken out of the table before the real free begins, while no one else can be given the
- * same address, and put in after the real allocation. Functions that allocate call each other: an
- * allocation made inside of another one's call belongs to the outer call, so each thread remembers
- * its outermost call by the stack pointer at its entry.
+ * A block is added after the real allocation and removed before the real free, while no other
+ * caller can get the same address. Allocating functions call each other, and a nested allocation
+ * belongs to the outermost call: each thread records its outermost call, identified by the stack
+ * pointer at entry.
  *
  * Uprobe programs can be preempted: see STACK_PREEMPTIBLE in unwind_slots.bpf.h.
  */
@@ -21,15 +21,15 @@
 #define MAX_NESTED	64 /* a call with more nested calls has never returned */
 #define SIZE_OVERFLOWED (~0ULL)
 #define PROT_NONE	0
-#define MAP_STACK	0x20000 /* value is the same on x86 and arm64 */
-#define DONTUNMAP	4	/* mremap() */
+#define MAP_STACK	0x20000 /* same value on x86 and arm64 */
+#define DONTUNMAP	4	/* mremap() flag */
 
 const volatile struct memleak_settings settings SEC(".rodata.memleak") = {
 	.max_bytes = ~0ULL,
 	.sample = 1,
 };
 
-/* The loader makes it as large as requested. */
+/* Table of live blocks; the loader sets max_entries. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -64,7 +64,7 @@ struct {
 	__uint(max_entries, 4 << 20);
 } memleak_events SEC(".maps");
 
-/* Number of execs of a process: blocks from before the last one are gone. */
+/* Exec count of a process: blocks of earlier counts are gone. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
@@ -75,26 +75,26 @@ struct {
 /* Number of the open window; 0: none. Only with settings.by_windows. */
 __u32 memleak_window SEC(".data.window") = 0;
 
-/* A thread's outermost call of a function that allocates. */
+/* A thread's outermost call of an allocating function. */
 struct task_state {
-	__u64 sp; /* stack pointer at its entry; 0: no call */
+	__u64 sp; /* stack pointer at the call's entry; 0: no call */
 	__u64 ip;
 	__u64 size;
-	__u64 out_addr;	 /* posix_memalign: where the result goes */
-	__u64 old_addr;	 /* realloc: recorded block it may free, 0: none; mappings: address given */
-	__u64 old_bytes; /* mremap */
-	__u64 began_ns;	 /* mremap */
+	__u64 out_addr;	 /* posix_memalign: address of the result */
+	__u64 old_addr;	 /* realloc: recorded block it may free, 0: none; mappings: argument */
+	__u64 old_bytes; /* mremap: bytes of the old range */
+	__u64 began_ns;	 /* mremap: start of the call */
 	__u32 kind;	 /* enum alloc_kind */
-	__u32 change;	 /* enum memleak_change, of mappings */
+	__u32 change;	 /* enum memleak_change; mappings only */
 	__u32 n_nested;
-	__u32 window; /* window in which it began */
-	bool keeps;   /* records its result; else it only frees */
+	__u32 window; /* window in which the call began */
+	bool keeps;   /* the result is recorded; false: only the free is */
 	struct block old;
 };
 
 #include "sched/task_state.bpf.h"
 
-/* Does nothing: calls make the states. */
+/* Does nothing: states are created by calls. */
 static void task_visit(struct bpf_iter__task *ctx, struct task_struct *task,
 		       struct task_state *state)
 {
@@ -121,19 +121,19 @@ __noinline __u32 own_tid(void)
 	return task_tid(bpf_get_current_task_btf());
 }
 
-/* Returns the current tgid; the search in pid namespaces has a function of its own. */
+/* Returns the current tgid. own_tgid(), which searches pid namespaces, is a separate function. */
 static __always_inline __u32 tgid_of_current(struct task_struct *task)
 {
 	return filter.pidns_inum ? own_tgid() : TASK_READ(task, tgid);
 }
 
-/* Runs the whole filter. Not inlined: its stack use doesn't add to the caller's. */
+/* Runs the whole filter. Not inlined: its stack use must not add to the caller's. */
 __noinline int current_is_wanted(void)
 {
 	return filter_task(bpf_get_current_task_btf());
 }
 
-/* Returns true if the current task is traced. In most runs the process alone decides. */
+/* Returns true if the current task is traced. In most runs the test of the process suffices. */
 static __always_inline bool is_wanted(__u32 tgid)
 {
 	if (tgid == filter.self_tgid || !filter_tgid(tgid))
@@ -174,10 +174,10 @@ static __always_inline bool size_is_wanted(__u64 size)
 	return size >= settings.min_bytes && size <= settings.max_bytes;
 }
 
-/* Number of the latest tick (upper 32 bits), and time of its first block (lower 32 bits). */
+/* Latest tick (upper 32 bits), and the time of its first block (lower 32 bits). */
 __u64 block_tick SEC(".data.block_tick") = 0;
 
-/* Returns the time of the tick: reading ticks is a load, reading the clock an expensive call. */
+/* Returns the current tick's time: reading ticks is a load, reading the clock an expensive call. */
 static __always_inline __u32 block_time(void)
 {
 	__u32 tick = bpf_jiffies64();
@@ -212,7 +212,7 @@ static __always_inline bool take_block(__u64 addr, __u32 tgid, struct block *out
 
 /* ---- changes of mappings, which the loader tracks as ranges ---- */
 
-/* Changes of mappings, in their order. */
+/* Changes of mappings, in order. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 2 << 20);
@@ -228,7 +228,7 @@ static __always_inline bool is_mapping(__u32 kind)
 	return kind >= ALLOC_MMAP;
 }
 
-/* Classifies a call. Thread stacks, and address space that is only reserved, are not leaks. */
+/* Classifies a call. Thread stacks and reserved address space are not leaks. */
 static __always_inline __u32 change_of(struct pt_regs *ctx, __u32 kind)
 {
 	bool has_access = (__u32)PT_REGS_PARM3(ctx) != PROT_NONE;
@@ -242,7 +242,7 @@ static __always_inline __u32 change_of(struct pt_regs *ctx, __u32 kind)
 	return has_access ? RANGE_HELD : RANGE_RESERVED;
 }
 
-/* Returns false if the call holds no more memory than before. */
+/* Records the call's arguments. Returns false if the call can't increase the held memory. */
 static __always_inline bool mapping_begin(struct pt_regs *ctx, struct task_state *call, __u32 kind)
 {
 	call->change = change_of(ctx, kind);
@@ -256,7 +256,7 @@ static __always_inline bool mapping_begin(struct pt_regs *ctx, struct task_state
 	       call->change == RANGE_MOVED;
 }
 
-/* Returns a record to be submitted, whose other members are 0; NULL: there is no space. */
+/* Returns a record to submit, with all other fields 0; NULL: ring buffer full. */
 static __always_inline struct memleak_range *range_begin(__u64 addr, __u64 bytes, __u32 change)
 {
 	struct memleak_range *range = bpf_ringbuf_reserve(&memleak_ranges, sizeof(*range), 0);
@@ -286,8 +286,8 @@ static __noinline int send_range(const struct task_state *call, __u64 addr, bool
 }
 
 /*
- * Runs before the kernel can give the addresses to another thread. Skips unaligned addresses, which
- * the kernel refuses.
+ * Sends RANGE_GONE before the kernel can give the addresses to another thread. Skips unaligned
+ * addresses, which munmap() rejects.
  */
 static __always_inline void send_unmapped(__u64 addr, __u64 bytes, __u32 tgid)
 {
@@ -304,7 +304,7 @@ static __always_inline void send_unmapped(__u64 addr, __u64 bytes, __u32 tgid)
 
 /* ---- user space: entries ---- */
 
-/* Multiplies by halves. SIZE_OVERFLOWED: the result is 2^63 or more. */
+/* Returns n * size, or SIZE_OVERFLOWED if that is 2^63 or more. */
 static __always_inline __u64 multiply(__u64 n, __u64 size)
 {
 	__u64 high = (n >> 32) * (__u32)size + (size >> 32) * (__u32)n;
@@ -314,7 +314,7 @@ static __always_inline __u64 multiply(__u64 n, __u64 size)
 	return n * size;
 }
 
-/* How much is requested. */
+/* Returns the requested number of bytes. */
 static __always_inline __u64 requested_size(struct pt_regs *ctx, __u32 kind)
 {
 	switch (kind) {
@@ -339,15 +339,16 @@ static __always_inline __u64 requested_size(struct pt_regs *ctx, __u32 kind)
 	}
 }
 
-/* An exception ends the program where it is thrown through a function whose return is probed. */
+/* Returns true if the call may throw: an exception through a probed return ends the program. */
 static __always_inline bool may_throw(struct pt_regs *ctx, __u32 kind)
 {
 	return kind == ALLOC_NEW && PT_REGS_PARM1(ctx) > settings.max_new_bytes;
 }
 
 /*
- * A nested call has a lower stack pointer. Same sp: a tail call, or the outer call never returned.
- * Returns of calls that began in an earlier window aren't probed.
+ * Returns true for a nested call: its stack pointer is lower. Same sp: a tail call, or the outer
+ * call never returned. Calls that began in an earlier window don't count, as their returns aren't
+ * probed.
  */
 static __always_inline bool call_is_nested(struct task_state *call, __u64 sp, __u64 ip,
 					   __u32 window)
@@ -364,7 +365,7 @@ static __always_inline __u32 current_window(void)
 	return settings.by_windows ? *(volatile __u32 *)&memleak_window : 0;
 }
 
-/* The block that it frees may be recorded, even if the one that it returns is not. */
+/* Returns true if the call may free a recorded block, even if its result is not recorded. */
 static __always_inline bool takes_back(__u32 kind)
 {
 	return kind == ALLOC_REALLOC || kind == ALLOC_REALLOCARRAY || is_mapping(kind);
@@ -380,7 +381,7 @@ __noinline int call_make(void)
 	return task_state_create(bpf_get_current_task_btf()) != NULL;
 }
 
-/* Entry of a function that allocates. 1: its return need not be traced. */
+/* Handles the entry of an allocating function. Returns 1 if its return need not be traced. */
 static __always_inline int call_begin(struct pt_regs *ctx, __u32 kind)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -432,7 +433,7 @@ static __always_inline int call_begin(struct pt_regs *ctx, __u32 kind)
 
 /* ---- user space: returns ---- */
 
-/* Returns the address that the call has given; 0: none. */
+/* Returns the address that the call returned; 0: none. */
 static __always_inline __u64 call_result(struct pt_regs *ctx, const struct task_state *call)
 {
 	__u64 addr = PT_REGS_RC(ctx);
@@ -448,7 +449,7 @@ static __always_inline __u64 call_result(struct pt_regs *ctx, const struct task_
 	return addr;
 }
 
-/* Returns the id of the stack of the call that has just returned, function on top. */
+/* Returns the id of the stack of the call that has just returned, with the function as leaf. */
 static __always_inline __u64 call_stack(struct pt_regs *ctx, __u64 ip, __u32 tgid, __u32 generation)
 {
 	__u32 slot;
@@ -468,14 +469,17 @@ static __always_inline __u64 call_stack(struct pt_regs *ctx, __u64 ip, __u32 tgi
 	return stack_walk_user(ctx, slot, def);
 }
 
-/* A failed realloc has freed nothing, unless its size was 0. */
+/* Restores the old block: a failed realloc has freed nothing, unless its size was 0. */
 static __always_inline void restore_old(struct task_state *call)
 {
 	if (call->old_addr && call->size && !is_mapping(call->kind))
 		keep_block(call->old_addr, &call->old);
 }
 
-/* The record is built in the thread's state: stacks of BPF functions are small here. */
+/*
+ * Handles the return of an allocating function. Builds the record in the thread's state, since
+ * stacks of BPF functions are small.
+ */
 static __always_inline int call_end(struct pt_regs *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -513,8 +517,8 @@ static __always_inline int call_end(struct pt_regs *ctx)
 /* ---- user space: frees ---- */
 
 /*
- * Any thread of a traced process may free a block: the filter for threads is about the allocating
- * one. False: the process is not traced.
+ * Counts a free; returns false if the process is not traced. Ignores filters on threads: any thread
+ * of a traced process may free a block, and filters apply to the allocating one.
  */
 static __always_inline bool free_counts(__u32 tgid)
 {
@@ -550,7 +554,10 @@ static __always_inline int function_begin(struct pt_regs *ctx)
 	return munmap_begin(ctx);
 }
 
-/* Half of all probe hits: skipping the helper calls saves a tenth of its time. */
+/*
+ * Handles frees, half of all probe hits, separately from function_begin(): without its helper calls
+ * a hit takes a tenth less time.
+ */
 SEC("uprobe")
 int memleak_free(struct pt_regs *ctx)
 {
@@ -594,7 +601,7 @@ int BPF_PROG(memleak_exec, struct task_struct *task)
 	return 0;
 }
 
-/* It has executed nothing yet, unlike an earlier process of that pid. */
+/* Resets the new process's exec count, which may be that of an earlier process with its pid. */
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(memleak_fork, struct task_struct *parent, struct task_struct *child)
 {
@@ -625,7 +632,7 @@ static __noinline int kernel_alloc(const __u64 *ctx, __u64 addr, __u64 size, __u
 	return 0;
 }
 
-/* Counts a free: of a recorded block by any task, of the rest by traced tasks. */
+/* Counts frees of recorded blocks by any task, and of all other blocks by traced tasks. */
 static __always_inline int kernel_free(__u64 addr, __u32 kind)
 {
 	if (!addr || (!take_block(addr, 0, NULL) && !is_wanted(own_tgid())))

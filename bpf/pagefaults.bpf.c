@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Page faults: counted where the kernel itself counts them, by its perf software events for minor
- * and major ones, each of which runs its own program. The latency is measured around the kernel's
- * fault handler (fentry, fexit), where the kernel allows that.
+ * Page faults: counted where the kernel counts them, at its perf software events for minor and
+ * major faults. Latency is measured around the kernel's fault handler (fentry, fexit), if the
+ * kernel allows it.
  */
-#define TASK_READ BPF_CORE_READ /* the current task is just an address below 5.11 */
+#define TASK_READ BPF_CORE_READ /* the current task is an untyped address before 5.11 */
 #include "abi/pagefaults.h"
 #include "lib/area.bpf.h"
 #include "lib/hist.bpf.h"
@@ -70,8 +70,8 @@ static __always_inline bool is_wanted(const struct area_id *area)
 }
 
 /*
- * Counting by stacks or by rows, for both kinds of faults, is one program if events have cookies
- * (since 5.15): it is verified once.
+ * With cookies of events (since 5.15) one program counts both kinds of faults, so it is verified
+ * once. Before, each kind has its own.
  */
 
 /* ---- by stack ---- */
@@ -133,7 +133,7 @@ static __always_inline struct fault_sum *find_sum(const struct fault_key *key)
 	if (sum)
 		return sum;
 	bpf_map_update_elem(table, key, &empty, BPF_NOEXIST);
-	return bpf_map_lookup_elem(table, key); /* another CPU may have been faster */
+	return bpf_map_lookup_elem(table, key); /* another CPU may have inserted it */
 }
 
 static __always_inline void count_row(struct vm_area_struct *vma, const struct fault_key *key,
@@ -202,8 +202,8 @@ int row_major(struct bpf_perf_event_data *ctx)
 	 VM_FAULT_HWPOISON_LARGE | VM_FAULT_FALLBACK)
 
 /*
- * True if this retries the fault that the task has just given up. The kernel marks a retry as tried
- * only if it waited for something, not if it only switched locks.
+ * Returns true if this fault retries the task's previous one. The kernel sets FAULT_FLAG_TRIED only
+ * if the first attempt waited for something, not if it only switched locks.
  */
 static __always_inline bool is_next_try(const struct task_state *state, __u64 addr, __u32 flags)
 {
@@ -212,7 +212,7 @@ static __always_inline bool is_next_try(const struct task_state *state, __u64 ad
 	return (flags & FAULT_FLAG_TRIED) || (state->had_own_lock && !fault_has_own_lock(flags));
 }
 
-/* Without registers the task did not fault: the kernel reads memory on its behalf. */
+/* Starts a measurement. No registers: the kernel reads memory on the task's behalf, no fault. */
 SEC("fentry/handle_mm_fault")
 int BPF_PROG(latency_begin, struct vm_area_struct *vma, unsigned long addr, unsigned int flags,
 	     struct pt_regs *regs)
@@ -245,7 +245,7 @@ static __always_inline void record_latency(struct task_struct *task, __u64 ns, b
 			   settings.by_process ? BPF_CORE_READ(task, group_leader)->comm : NULL);
 }
 
-/* Counts the same faults, and the same as major, as mm_account_fault(). */
+/* Counts a fault by the rules of mm_account_fault(), also for major ones. */
 SEC("fexit/handle_mm_fault")
 int BPF_PROG(latency_end, struct vm_area_struct *vma, unsigned long addr, unsigned int flags,
 	     struct pt_regs *regs, unsigned int result)

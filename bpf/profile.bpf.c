@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Counts the stacks of the running task at each perf event. */
-#define TASK_READ BPF_CORE_READ /* the current task is just an address below 5.11 */
+#define TASK_READ BPF_CORE_READ /* the current task is an untyped address before 5.11 */
 #include "stack/sampled.bpf.h"
 
 const volatile bool include_idle = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Run queue latency: from the moment a task becomes runnable (woken up, forked, or preempted) to
- * the moment it gets a CPU. The filter tests the task that waits, when its wait begins.
+ * the moment it gets a CPU. The filter tests the waiting task when its wait begins.
  */
 #include "abi/runqlat.h"
 #include "lib/hist.bpf.h"
@@ -9,8 +9,8 @@
 #include "sched/throttle.bpf.h"
 
 struct task_state {
-	__u64 queued_ns; /* 0: not waiting, or not traced */
-	__u64 arrivals;	 /* task_arrivals() at that time */
+	__u64 queued_ns; /* start of the wait; 0: not waiting, or not traced */
+	__u64 arrivals;	 /* task_arrivals() at the start of the wait */
 	struct throttle_mark throttle;
 };
 
@@ -29,9 +29,9 @@ struct {
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, __u64);
-} throttled_ns SEC(".maps"); /* the parts of waits that quotas caused, in total */
+} throttled_ns SEC(".maps"); /* total of waits caused by quotas */
 
-/* Waits that have begun already are not counted. */
+/* Does nothing: waits that began before tracing are not counted. */
 static void task_visit(struct bpf_iter__task *ctx, struct task_struct *task,
 		       struct task_state *state)
 {
@@ -48,7 +48,7 @@ static __always_inline __u64 task_pidns(struct task_struct *task)
 	return BPF_CORE_READ(upid.ns, ns.inum);
 }
 
-/* Totals the part of a wait that a quota caused. Returns the cause of the wait. */
+/* Adds the part of a wait that a quota caused to the total. Returns the cause of the wait. */
 static __always_inline __u64 wait_cause(struct task_struct *task, struct task_state *state,
 					__u64 delay_ns)
 {
@@ -64,7 +64,7 @@ static __always_inline __u64 wait_cause(struct task_struct *task, struct task_st
 	return CAUSE_QUOTA;
 }
 
-/* Returns the key that the wait is counted under. */
+/* Returns the wait's histogram key. */
 static __always_inline __u64 wait_key(struct task_struct *task, struct task_state *state,
 				      __u64 delay_ns)
 {
@@ -84,7 +84,7 @@ static __always_inline __u64 wait_key(struct task_struct *task, struct task_stat
 	}
 }
 
-/* prev is NULL if the CPU's former task is unknown. */
+/* Sends a record of a wait. prev: the CPU's previous task, NULL if unknown. */
 static __always_inline void report_slow(struct task_struct *task, struct task_struct *prev,
 					__u64 delay_ns)
 {
@@ -128,10 +128,10 @@ static __always_inline void wait_end(struct task_struct *task, struct task_struc
 }
 
 /*
- * The wait's end had no event; see task_arrival_ns(). Or there was no wait: a thread that is woken
- * before it gives up its CPU goes on. Comparing the two times doesn't help: at a switch that a
- * wake-up has requested the scheduler doesn't read its clock again, so that the wait seems to end
- * before it began.
+ * Ends a wait whose end had no event, by task_arrival_ns(). Ignores it if the task got no CPU
+ * since: a thread that is woken up before it leaves its CPU doesn't wait. Comparing times doesn't
+ * detect this: at a switch that a wakeup requested, the scheduler doesn't read its clock again, so
+ * a wait may seem to end before it began.
  */
 static __noinline void wait_end_late(struct task_struct *task, struct task_state *state,
 				     __u64 now_ns)
@@ -148,8 +148,8 @@ static __noinline void wait_end_late(struct task_struct *task, struct task_state
 }
 
 /*
- * Drops a wait of a task outside of the filter: a thread that was woken up before it gave up its
- * CPU, and has left the filter since, would seem to wait from that wake-up on.
+ * Drops the wait of a task that the filter excludes now: if it was woken up before it left its CPU,
+ * it would seem to wait since that wakeup.
  */
 static __always_inline void wait_forget(struct task_struct *task)
 {
@@ -159,7 +159,7 @@ static __always_inline void wait_forget(struct task_struct *task)
 		state->queued_ns = 0;
 }
 
-/* A new task has no wait that may have ended unseen: that part of the program is left out. */
+/* Starts a wait. is_new: a new task has no earlier wait, so code for a missed end is dead. */
 static __always_inline void wait_begin(struct task_struct *task, bool is_new)
 {
 	struct task_state *state;
@@ -196,7 +196,7 @@ int BPF_PROG(runqlat_wakeup_new, struct task_struct *task)
 	return 0;
 }
 
-/* A task that is switched out while it could run has been preempted and waits again. */
+/* Ends next's wait; starts one for prev if it is still runnable, as it was preempted. */
 SEC("tp_btf/sched_switch")
 int BPF_PROG(runqlat_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
@@ -207,7 +207,7 @@ int BPF_PROG(runqlat_switch, bool preempt, struct task_struct *prev, struct task
 	return 0;
 }
 
-/* With --throttled: a task that waits goes to another CPU. */
+/* Runs with --throttled when a waiting task moves to another CPU. */
 SEC("tp_btf/sched_migrate_task")
 int BPF_PROG(runqlat_migrate, struct task_struct *task, int cpu)
 {

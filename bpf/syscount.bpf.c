@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * System calls, counted as they return. Only sys_exit is needed for that: the number is in the
- * registers. exit() and its like don't return; they are counted when the task dies. Durations, and
- * the calls that are under way, take sys_enter and a word of state per task.
+ * System calls, counted when they return. Counting needs only sys_exit: the number is in the
+ * registers. exit() and exit_group() don't return; they are counted when the task dies. Durations
+ * and calls in flight also need sys_enter and a state per task.
  *
  * If the number is the only key, counting a call is one addition in this CPU's array.
  */
-/* Typed where the kernel can (see compat.bpf.h): the other side is dead code. */
+/* Typed if the kernel can (see compat.bpf.h): the other branch is dead code. */
 #define TASK_READ(task, field) (HAS_TYPED_CURRENT ? (task)->field : BPF_CORE_READ(task, field))
 
 #include "abi/call_record.h"
@@ -16,11 +16,11 @@
 #include "lib/table.bpf.h"
 
 struct task_state {
-	__u64 began_ns; /* 0: in no call, or not traced */
+	__u64 began_ns; /* start of the current call; 0: no call, or not traced */
 	__s32 number;
 	__u16 abi;
-	bool from_before; /* it began before the tracing */
-	bool is_known;	  /* the task has begun or ended a call while it was traced */
+	bool from_before; /* the call began before tracing */
+	bool is_known;	  /* the task entered or left a call while traced */
 };
 
 #include "sched/task_state.bpf.h"
@@ -51,7 +51,7 @@ struct {
 
 __u64 call_turn SEC(".data.turn") = CALL_FIRST_TURN;
 
-/* Names of processes, which may be gone when the table is printed. */
+/* Names of processes, which may have exited when the table is printed. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
@@ -65,8 +65,8 @@ struct call {
 	__s32 number;
 	__u16 abi;
 	__u16 error;
-	__u64 began_ns; /* 0: unknown */
-	bool is_unseen; /* as CALL_UNSEEN */
+	__u64 began_ns; /* start of the call; 0: unknown */
+	bool is_unseen; /* see CALL_UNSEEN */
 };
 
 /* ---- which call ---- */
@@ -76,7 +76,7 @@ static __always_inline bool number_is_fork(__s32 number)
 	return number == NR_FORK || number == NR_VFORK || number == NR_CLONE || number == NR_CLONE3;
 }
 
-/* The new task of a fork leaves the call as well, with 0, which its parent never does. */
+/* Returns true for forks: the new task leaves the call, too, with 0, which no parent gets. */
 static __always_inline bool call_is_fork(const struct call *call)
 {
 	if (call->abi == CALL_COMPAT)
@@ -120,8 +120,8 @@ static __always_inline bool task_is_wanted(struct task_struct *task)
 /* ---- counting ---- */
 
 /*
- * No atomics: if a program at these tracepoints can be preempted (7.x), the kernel doesn't run it a
- * second time on that CPU meanwhile, and counts the skipped runs (run/loss.c).
+ * Counts a call in the array; returns false if its number is too large. No atomics: if these
+ * programs can be preempted (7.x), the kernel skips and counts (run/loss.c) nested runs on the CPU.
  */
 static __always_inline bool count_in_array(const struct call *call)
 {
@@ -171,7 +171,7 @@ static __always_inline void count_in_table(const struct call *call, struct task_
 		if (!bpf_map_update_elem(table, &key, &first, BPF_NOEXIST))
 			return;
 		calls = bpf_map_lookup_elem(table,
-					    &key); /* another CPU was faster, or it is full */
+					    &key); /* another CPU inserted it, or it is full */
 	}
 	if (calls)
 		__sync_fetch_and_add(calls, 1);
@@ -203,7 +203,7 @@ static __always_inline void find_extremes(struct call_times *times, __u64 ns)
 		times->max_ns = ns;
 }
 
-/* NULL: the table is full. */
+/* Counts a call in the table of durations. Returns its element; NULL: the table is full. */
 static __always_inline struct call_times *count_in_times(const struct call_key *key, __u32 slot,
 							 struct task_struct *task)
 {
@@ -217,8 +217,8 @@ static __always_inline struct call_times *count_in_times(const struct call_key *
 }
 
 /*
- * Not called for calls without a time: the compiler turns an addition of 0 into an instruction that
- * needs Linux 5.12.
+ * Adds a duration. Not called for calls without one: the compiler turns an addition of 0 into an
+ * instruction that needs Linux 5.12.
  */
 static __always_inline void add_time(struct call_times *times, __u64 ns)
 {
@@ -265,7 +265,7 @@ static __always_inline void cell_take(struct call_cell *cell, const struct call_
 		label_process(task, key->tgid);
 }
 
-/* NULL: other keys have both cells. */
+/* Returns the key's cell; NULL: other keys have both cells. */
 static __always_inline struct call_cell *find_cell(const struct call_key *key,
 						   struct task_struct *task)
 {
@@ -289,8 +289,8 @@ static __always_inline struct call_cell *find_cell(const struct call_key *key,
 }
 
 /*
- * Only calls with a time are counted in cells, by one program, which never nests on a CPU: no
- * atomics are needed.
+ * Counts a call with a duration in its cell; returns false if it has none. No atomics: only one
+ * program uses cells, and it never nests on a CPU.
  */
 static __always_inline bool count_in_cell(const struct call_key *key, __u64 ns, __u32 slot,
 					  struct task_struct *task)
@@ -363,7 +363,7 @@ static __always_inline __u16 error_of(const struct call *call, long result)
 	return result < 0 && result >= -MAX_ERRNO ? (__u16)-result : 0;
 }
 
-/* The arguments of the tracepoint sys_exit. */
+/* Arguments of the tracepoint sys_exit. */
 struct exit_args {
 	struct pt_regs *regs;
 	long result;
@@ -375,8 +375,8 @@ static __always_inline struct exit_args exit_args(__u64 *ctx)
 }
 
 /*
- * Handles the common case in as few instructions as possible; all other cases take the slow path.
- * Values are read as late as possible: each register that outlives a helper call must be saved.
+ * Handles the common case in few instructions; returns false for the rest, which take the slow
+ * path. Reads values as late as possible: each register that outlives a helper call must be saved.
  */
 static __always_inline bool count_plainly(__u64 *ctx)
 {
@@ -394,7 +394,7 @@ static __always_inline bool count_plainly(__u64 *ctx)
 	return true;
 }
 
-/* By the registers. */
+/* Reads the call from the registers. Returns false for a new task's return from fork. */
 static __always_inline bool read_call(struct call *call, struct exit_args *args,
 				      struct task_struct *task)
 {
@@ -430,7 +430,7 @@ int syscount_exit(__u64 *ctx)
 	return count_at_length(ctx);
 }
 
-/* The recorded call is another task's: see task_slot_release(). */
+/* Returns true if the recorded call belongs to an earlier task: see task_slot_release(). */
 static __always_inline bool is_new_task(const struct exit_args *args, struct task_struct *task)
 {
 	struct call call = {};
@@ -443,9 +443,9 @@ static __always_inline bool is_new_task(const struct exit_args *args, struct tas
 }
 
 /*
- * Finds the call as recorded at its entry: after exec and sigreturn the registers hold another
- * number. False if no call is recorded: it began before the task was traced, or its entry was
- * missed.
+ * Reads the call that was recorded at its entry: after exec and sigreturn the registers hold
+ * another number. Returns false if none was recorded: the call began before the task was traced, or
+ * its entry was missed.
  */
 static __always_inline bool end_tracked(struct call *call, struct exit_args *args,
 					struct task_struct *task)
@@ -467,7 +467,7 @@ static __always_inline bool end_tracked(struct call *call, struct exit_args *arg
 	return true;
 }
 
-/* The task's name or cgroup has changed since the call began. */
+/* Drops the recorded call of a task that left the filter during the call. */
 static __always_inline int forget_call(struct task_struct *task)
 {
 	struct task_state *state = filter.tests || settings.ppid ? task_state_find(task) : NULL;
@@ -494,7 +494,7 @@ int syscount_exit_tracked(__u64 *ctx)
 	return 0;
 }
 
-/* The task is in a call that never returns. A dying process is counted under its last name. */
+/* Counts a dying task's exit call. Labels a dying process with its last name. */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(syscount_process_exit, struct task_struct *task)
 {
@@ -520,7 +520,7 @@ static __always_inline bool task_makes_calls(struct task_struct *task)
 	return !task_is_kthread(task) && !TASK_READ(task, exit_state);
 }
 
-/* When tracing begins. */
+/* Records calls in flight when tracing begins. */
 static void task_visit(struct bpf_iter__task *ctx, struct task_struct *task,
 		       struct task_state *state)
 {
@@ -536,7 +536,8 @@ static void task_visit(struct bpf_iter__task *ctx, struct task_struct *task,
 }
 
 /*
- * Finds the task's current call by its registers, and its start by the task's state, if recorded.
+ * Fills `flight` with the task's current call, by its registers and, for the start time, its state.
+ * Returns false if it is in no call.
  */
 static __always_inline bool find_flight(struct task_struct *task)
 {
@@ -555,8 +556,8 @@ static __always_inline bool find_flight(struct task_struct *task)
 }
 
 /*
- * Returns the time between the last arrivals on a CPU of that thread and of this one, by the
- * scheduler's clock, which is not bpf_ktime_get_ns()'s.
+ * Returns how long a task has been off CPU, or 0: the time from its last arrival on a CPU to that
+ * of the current task, by the scheduler's clock, which differs from bpf_ktime_get_ns()'s.
  */
 static __always_inline __u64 time_off_cpu(struct task_struct *task)
 {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Threads' time: waits (waits.bpf.h) and, for profile --wall, samples of threads on CPU, in the
- * same tables of stacks. The loader scales the samples to the time on CPU that the switches
- * measure.
+ * same stack tables. The loader scales the samples to the measured time on CPU.
  *
- * Programs interrupt each other: a sample comes by an NMI. Before 5.11 the sampled task is an
+ * Programs may interrupt each other, since samples come by NMIs. Before 5.11 the sampled task is an
  * untyped address.
  */
 #define STACK_NESTED
@@ -50,7 +49,7 @@ static __noinline void wait_count(struct task_struct *task, struct wait *wait,
 	stack_count(&wait->key, wait->ns, wait_settings.part == PART_ALL ? wait->runnable_ns : 0);
 }
 
-/* Counts the time of an exiting thread. Events up to its last switch may follow. */
+/* Counts the time on CPU of an exiting thread; events up to its last switch may follow. */
 static __always_inline void task_end(struct task_struct *task)
 {
 	struct task_state *state;
@@ -73,8 +72,8 @@ int BPF_PROG(waits_switch, bool preempt, struct task_struct *prev, struct task_s
 }
 
 /*
- * Notes the waker; only with --waker, since the verifier takes long for it. The task may still be
- * on its CPU, about to sleep.
+ * Records the waker. Loaded only with --waker, since the verifier takes long for it. The task may
+ * still be on its CPU, about to sleep.
  */
 SEC("tp_btf/sched_waking")
 int BPF_PROG(waits_waking, struct task_struct *task)
@@ -133,8 +132,8 @@ int waits_sample(struct bpf_perf_event_data *ctx)
 }
 
 /*
- * A thread changes its name: its time on CPU is counted under the old name, as its samples are. By
- * its new name it may be traced from now on.
+ * Runs when a thread changes its name: counts its time on CPU under the old name, as its samples
+ * are. If the filter tests names, starts a new measurement under the new name.
  */
 SEC("tp_btf/task_rename")
 int BPF_PROG(waits_rename, struct task_struct *task)

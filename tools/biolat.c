@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Is it the disk? Measures block requests from their issue to the driver until their completion, as
- * a histogram, if requested also their time in the queue, and counts those that fail or are in
+ * Is it the disk? Measures block requests from their issue to the driver until their completion, if
+ * requested also their time in the queue, as histograms; counts requests that fail or are in
  * flight.
  */
 #include <errno.h>
@@ -66,7 +66,7 @@ static const struct histograms_spec histograms = {
 	.in_interrupts = true,
 };
 
-/* Loads at most one of the two events that show the submitting task: the better one since 6.5. */
+/* Loads one or none of the programs that record owners: block_io_start's exists since 6.5. */
 static int choose_programs(struct run *run, bool has_owners)
 {
 	const struct btf *types = has_owners ? object_types(run) : NULL;

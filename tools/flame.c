@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Draws folded stacks as a flame graph, compares two sets of them, merges files and lists
- * functions. Uses no kernel features: files may come from any machine.
+ * Draws folded stacks as a flame graph, compares two sets, merges files and lists functions. Uses
+ * no kernel features: files may come from any machine.
  */
 #include <errno.h>
 #include <signal.h>
@@ -35,7 +35,7 @@ static int parse_min_width(const char *what, const char *text, void *dest)
 	return parse_decimal(what, text, 0, 1000, dest);
 }
 
-/* The picture's script takes the last "(" of a title for the end of the name. */
+/* Rejects "(": the picture's script takes the last one of a title as the end of the name. */
 static int parse_unit(const char *what, const char *text, void *dest)
 {
 	if (strchr(text, '('))

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which locks do threads wait for, and which threads release them? Measures waits for locks of
- * programs by their futexes, and waits for locks of the kernel by its contention events, and totals
- * them per lock.
+ * Which locks do threads wait for, and which threads release them? Measures waits for user-space
+ * locks (futexes) and for kernel locks (contention events), and totals them per lock.
  */
 #include "abi/waits.h"
 #include "base/clock.h"
@@ -70,7 +69,7 @@ static const struct stacks_spec stacks = {
 	.are_waits = true,
 	.columns = columns,
 	.source = &lock_source,
-	.needs_kernel = always, /* kernel stacks name the function that waited */
+	.needs_kernel = always, /* kernel stacks show the function that waited */
 	.prefers_text = always,
 	.hidden_remark = hidden_remark,
 };
@@ -84,7 +83,7 @@ static int check(struct run *run)
 	return 0;
 }
 
-/* Selects interruptible sleep, in which threads wait for locks of programs. */
+/* Selects interruptible sleep, in which threads wait for futexes. */
 static int configure(struct run *run)
 {
 	const struct options *options = run->options;
@@ -98,7 +97,7 @@ static int configure(struct run *run)
 	return waits_set_settings(run, &settings);
 }
 
-/* Counts waits that go on up to now, and reports. */
+/* Counts waits that continue up to now, and reports. */
 static int report(struct run *run)
 {
 	int err = run->is_peek ? 0 : waits_end_window(run);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which code holds memory that it never gives back? Keeps every block from its allocation to its
- * free, with the stack that requested it, and shows what is left: of processes by probes on their
- * allocators, wherever those are, or of the kernel by its tracepoints.
+ * Which code holds memory that it never gives back? Records every block from its allocation to its
+ * free, with its allocation stack, and shows blocks that are not freed: of processes, by probes on
+ * allocators in any file, or of the kernel, by its tracepoints.
  */
 #include <string.h>
 #include <wordexp.h>
@@ -27,7 +27,7 @@ static int parse_sort(const char *what, const char *text, void *dest)
 	return 0;
 }
 
-/* Splits words as a shell does; they stay valid until the end of the run. */
+/* Splits text into words like a shell. The words are never freed. */
 static int parse_command(const char *what, const char *text, void *dest)
 {
 	wordexp_t words;
@@ -86,7 +86,7 @@ static const struct opt opts[] = {
 	{},
 };
 
-/* Following probes files for all processes, which slows down untraced ones. */
+/* --follow must be given: it probes files for all processes, which slows down untraced ones. */
 static const struct target_spec target = { .follows_if_asked = true };
 
 DEFINE_SKELETON(memleak);

@@ -59,7 +59,7 @@ static unsigned int threads(const struct run *run)
 	return options->user_threads ? FILTER_USER : options->kernel_threads ? FILTER_KERNEL : 0;
 }
 
-/* Returns true with --waker: kernel stacks show if a task or an interrupt was the waker. */
+/* Returns true with --waker: kernel stacks show whether a task or an interrupt woke the thread. */
 static bool needs_kernel(const struct run *run)
 {
 	return run_given(run, "waker");
@@ -118,7 +118,7 @@ static int configure(struct run *run)
 	return waits_configure(run, &settings);
 }
 
-/* Threads that are off CPU now have waited until now. */
+/* Counts waits that continue up to now, and reports. */
 static int report(struct run *run)
 {
 	int err = run->is_peek ? 0 : waits_end_window(run);

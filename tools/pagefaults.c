@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which code faults memory in, and on which files? Counts page faults, minor and major apart, by
- * stack, by process or by file; or measures how long the kernel takes to handle them.
+ * Which code faults memory in, and from which files? Counts minor and major page faults by stack,
+ * process or file; or measures how long the kernel takes to handle them.
  */
 #include <errno.h>
 #include <unistd.h>
@@ -90,7 +90,7 @@ static const struct histograms_spec histograms = {
 };
 static const struct faulttable_spec table = { .columns = columns };
 
-/* A terminal gets a table: the stacks of all faults are many pages. */
+/* Selects a table for a terminal: the stacks of all faults fill many pages. */
 static int check(struct run *run)
 {
 	bool is_for_people = !run->output_path && !run->format && isatty(STDOUT_FILENO);

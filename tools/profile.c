@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Samples the running task on every CPU at a fixed rate and counts its user and kernel stacks. With
- * --wall adds the threads' waits, as offcputime measures them.
+ * --wall, adds the threads' waits, measured like offcputime's.
  */
 #include "modules/kernel_tables.h"
 #include "modules/sampler.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How long do runnable threads wait for a CPU? Measures from the wake-up or preemption of a thread
- * to the moment when it runs, as a histogram, or line by line for the late ones.
+ * How long do runnable threads wait for a CPU? Measures from a thread's wakeup or preemption to the
+ * moment it runs; prints a histogram, or a line per long wait.
  */
 #include "abi/runqlat.h"
 #include "base/array.h"
@@ -40,7 +40,7 @@ static const struct opt opts[] = {
 	{},
 };
 
-/* In the order of the options. */
+/* Groupings, in the order of `given` in find_by(). */
 static const struct by {
 	struct hist_grouping grouping;
 	uint32_t number;
@@ -54,7 +54,7 @@ static const struct by {
 	{ { "wait", .names = throttled_causes }, BY_CAUSE },
 };
 
-/* Returns the grouping of the histograms, NULL for one. *n: how many options were given. */
+/* Returns the grouping; NULL: a single histogram. *n: number of grouping options given. */
 static const struct by *find_by(const struct run *run, unsigned int *n)
 {
 	const struct options *o = run->options;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which system calls, how many, how slow, how many fail? Counts them as they return, by call, by
- * process or both, and measures how long they took if asked.
+ * Which system calls are made, how often, how slow are they, how many fail? Counts calls when they
+ * return, by call, process or both; if requested, measures their durations.
  */
 #include <stdlib.h>
 

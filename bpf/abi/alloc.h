@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Kinds of functions that allocate and free, by their arguments; used on both sides. */
+/* Kinds of allocation functions, by their arguments; shared by BPF and the loader. */
 #ifndef ABI_ALLOC_H
 #define ABI_ALLOC_H
 
@@ -18,7 +18,7 @@ enum alloc_kind {
 	ALLOC_MPROTECT,	      /* (address, length, prot), returns 0 or -1 */
 	ALLOC_FREE,	      /* (pointer, ...): also cfree, free_sized, dallocx, ...; no return */
 	ALLOC_DELETE,	      /* operator delete and delete[]: (pointer, ...); no return */
-	ALLOC_MUNMAP,	      /* (address, length), returns 0 or -1, which isn't probed */
+	ALLOC_MUNMAP,	      /* (address, length), returns 0 or -1: the return is not probed */
 	ALLOC_KINDS,
 };
 

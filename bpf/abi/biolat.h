@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Shared by biolat's two sides: settings, keys of histograms, and records of requests. */
+/* biolat's settings, histogram keys and request records, shared by BPF and the loader. */
 #ifndef ABI_BIOLAT_H
 #define ABI_BIOLAT_H
 
@@ -7,32 +7,32 @@
 
 enum biolat_by {
 	BY_NOTHING,
-	BY_PARTS, /* time, disk and operation, if requested */
+	BY_PARTS, /* key by time, disk and operation, each if requested */
 	BY_PROCESS,
 	BY_CGROUP,
 };
 
 struct biolat_settings {
 	__u32 by;	  /* enum biolat_by */
-	__u64 parts;	  /* BY_PARTS: parts of the key, bits KEY_HAS_... */
+	__u64 parts;	  /* BY_PARTS: the key's parts, KEY_HAS_... bits */
 	bool has_owners;  /* the task that submits a request is recorded */
 	bool of_bytes;	  /* values are sizes, not times */
 	bool has_bytes;	  /* sizes are recorded */
 	__u64 slower_ns;  /* minimum time to report, instead of counting; 0: count */
-	__s64 n_retained; /* number of elements above which completed requests are deleted */
-	__u32 device;	  /* number of the only disk or partition; 0: all */
-	char writeback[TASK_COMM_LEN]; /* name of PROCESS_WRITEBACK */
+	__s64 n_retained; /* number of elements above which completed requests are evicted */
+	__u32 device;	  /* number of the only traced disk or partition; 0: all */
+	char writeback[TASK_COMM_LEN]; /* name printed for PROCESS_WRITEBACK */
 };
 
 /* Parts of a request's time. */
 enum biolat_time {
-	TIME_DEVICE, /* issued until completed */
-	TIME_QUEUE,  /* made until issued */
+	TIME_DEVICE, /* from issue to completion */
+	TIME_QUEUE,  /* from creation to issue */
 	TIME_TOTAL,
 	TIMES,
 };
 
-/* A key by parts: number of the disk, operation, its classes, time. KEY_HAS_...: its parts. */
+/* Key of BY_PARTS: disk number, operation, its classes, time. KEY_HAS_...: parts that it has. */
 #define KEY_OP_SHIFT	32
 #define KEY_CLASS_SHIFT 40
 #define KEY_TIME_SHIFT	48
@@ -50,18 +50,18 @@ enum biolat_class {
 /* Process id for writes by the kernel's workers, most of them write-back of files. */
 #define PROCESS_WRITEBACK 0xffffffffU
 
-/* Elements of the map of requests, by default. A small table stays in the CPU's caches. */
+/* Default capacity of the request map. A small map stays in the CPU's caches. */
 #define BIOLAT_REQUESTS 4096
 
 /* A request: an element of the map, which the next request at the same address reuses. */
 struct biolat_request {
-	__u64 issued_ns; /* 0: not in flight */
-	__u64 made_ns;	 /* when the kernel made it; 0: unknown */
+	__u64 issued_ns; /* time of issue; 0: not in flight */
+	__u64 made_ns;	 /* creation time; 0: unknown */
 	__u64 bytes;	 /* bytes completed so far */
 	__u64 cgroup;
 	__u32 tgid;
-	bool is_owned;	/* the task that submitted it is known */
-	bool is_wanted; /* it passes the filter */
+	bool is_owned;	/* cgroup, tgid and comm of the submitting task are set */
+	bool is_wanted; /* the request passes the filter */
 	char comm[TASK_COMM_LEN];
 };
 
@@ -69,7 +69,7 @@ struct biolat_request {
 struct biolat_slow {
 	__u64 queue_ns, device_ns;
 	__u64 sector, bytes;
-	__u64 key; /* its operation */
+	__u64 key; /* operation and its classes, as in a BY_PARTS key */
 	__u64 cgroup;
 	__u32 tgid;
 	char comm[TASK_COMM_LEN];
@@ -80,9 +80,9 @@ struct biolat_slow {
 #define BIOLAT_ERRNOS	128
 
 struct biolat_counts {
-	__u64 bytes;	/* of completed requests; with of_bytes only */
-	__u64 requeues; /* issued requests that the driver gave back */
-	/* failed requests by blk_status_t; before 5.16, by errno, from BIOLAT_ERRNOS on */
+	__u64 bytes;	/* bytes of completed requests; counted only with of_bytes */
+	__u64 requeues; /* issued requests that the driver returned to the queue */
+	/* failed requests by blk_status_t; before 5.16: by errno, starting at BIOLAT_ERRNOS */
 	__u64 statuses[BIOLAT_STATUSES];
 };
 

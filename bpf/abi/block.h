@@ -4,12 +4,12 @@
  * once, read by the loader through mmap(), so that a report of millions of blocks costs no system
  * call.
  *
- * A block lives in one of two buckets that its address and owner choose, in the emptier one; so the
+ * A block's address and owner select two buckets; the block is stored in the emptier one. So the
  * table is more than two thirds full before a block finds no cell, no element is ever moved, and
- * nothing is locked. A cell is claimed by compare-and-exchange, filled, then named by its address,
- * and given back by the same means. Two programs never add or remove one block at the same time: an
- * address is handed out once until it is freed, and both are recorded while the traced program
- * still holds it. See block_table.h.
+ * nothing is locked. A cell is claimed by compare-and-exchange, filled, published by storing the
+ * block's address, and freed by compare-and-exchange. Two programs never add or remove one block at
+ * the same time: an address is handed out once until it is freed, and BPF records allocation and
+ * free while the traced program holds the block. See block_table.h.
  */
 #ifndef ABI_BLOCK_H
 #define ABI_BLOCK_H
@@ -17,7 +17,7 @@
 #include "abi/types.h"
 
 #define BLOCK_WAYS    8
-#define BLOCK_CLAIMED 1ULL /* instead of an address: being filled */
+#define BLOCK_CLAIMED 1ULL /* value in addrs[]: the cell is being filled */
 
 #define BLOCK_TIME_SHIFT      20
 #define BLOCK_GENERATION_BITS 16
@@ -29,13 +29,13 @@ struct block {
 	union {
 		__u64 tgid_time;
 		struct {
-			__u32 tgid; /* 0: the kernel's */
-			__u32 time; /* CLOCK_MONOTONIC, to a tick, in 2^BLOCK_TIME_SHIFT ns */
+			__u32 tgid; /* owner; 0: the kernel */
+			__u32 time; /* CLOCK_MONOTONIC at a tick, in 2^BLOCK_TIME_SHIFT ns */
 		};
 	};
 };
 
-/* A block's size in bytes and its process's generation, which changes with each exec. */
+/* Packs a block's size in bytes and its process's generation, which changes with each exec. */
 static inline __u64 block_pack(__u64 size, __u16 generation)
 {
 	return (size < BLOCK_MAX_BYTES ? size : BLOCK_MAX_BYTES) << BLOCK_GENERATION_BITS |
@@ -53,8 +53,8 @@ static inline __u16 block_generation(const struct block *block)
 }
 
 /*
- * True if the block belongs to a later program of the process than that generation: blocks are
- * added while the table is read.
+ * Returns true if the block belongs to a later program of its process than generation: BPF adds
+ * blocks while the loader reads the table.
  */
 static inline int block_is_younger(const struct block *block, __u16 generation)
 {
@@ -62,7 +62,7 @@ static inline int block_is_younger(const struct block *block, __u16 generation)
 }
 
 struct block_bucket {
-	__u64 addrs[BLOCK_WAYS]; /* 0: free */
+	__u64 addrs[BLOCK_WAYS]; /* addresses of the blocks; 0: free cell */
 	struct block blocks[BLOCK_WAYS];
 };
 

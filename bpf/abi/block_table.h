@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Adding and taking blocks: the same code in the kernel and, for tests, in user space. The includer
- * defines the two functions that lead to the buckets.
+ * Finds, adds and removes live blocks: the same code in the kernel and, for tests, in user space.
+ * The includer defines blocks_bucket() and blocks_mask().
  *
- * The functions take and return numbers only, since in the kernel those that several programs call
- * are global ones: the verifier sees each once, and each has a small stack of its own. Their
- * helpers are inlined, because a call takes longer.
+ * Parameters and results are numbers only: in the kernel, BLOCKS_FUNCTIONs are global functions,
+ * which the verifier checks once and which have a stack frame of their own. Helpers are inlined
+ * because a call takes longer.
  */
 #ifndef ABI_BLOCK_TABLE_H
 #define ABI_BLOCK_TABLE_H
@@ -19,7 +19,7 @@
 #endif
 #define BLOCKS_INLINE static inline __attribute__((always_inline))
 
-BLOCKS_INLINE struct block_bucket *blocks_bucket(__u64 index); /* NULL: there is no such bucket */
+BLOCKS_INLINE struct block_bucket *blocks_bucket(__u64 index); /* NULL: index out of range */
 BLOCKS_INLINE __u64 blocks_mask(void); /* number of buckets (a power of two) minus one */
 
 BLOCKS_INLINE __u64 blocks_hash(__u64 addr, __u32 tgid)
@@ -35,8 +35,9 @@ BLOCKS_INLINE __u64 blocks_second(__u64 hash)
 }
 
 /*
- * Returns true if an address is in the sample of one in N; allocation and free get the same answer.
- * It must not depend on the block's buckets, or these would be few.
+ * Returns true if the address is sampled: one of `sample` is, with the same answer for allocation
+ * and free. Uses a hash of its own: if it depended on the bucket index, sampled blocks would use
+ * few buckets.
  */
 BLOCKS_INLINE int blocks_are_sampled(__u64 addr, __u32 sample)
 {
@@ -45,7 +46,7 @@ BLOCKS_INLINE int blocks_are_sampled(__u64 addr, __u32 sample)
 	return sample <= 1 || !((__u32)((h ^ h >> 32) * 0xff51afd7ed558ccdULL >> 32) % sample);
 }
 
-/* Returns the position of a block in a bucket: 0 if it isn't there. */
+/* Returns the number of the block's cell in the bucket, from 1 on; 0 if the block isn't there. */
 BLOCKS_INLINE __u64 blocks_find_in(__u64 index, __u64 addr, __u32 tgid)
 {
 	struct block_bucket *b = blocks_bucket(index);
@@ -56,7 +57,7 @@ BLOCKS_INLINE __u64 blocks_find_in(__u64 index, __u64 addr, __u32 tgid)
 	return 0;
 }
 
-/* Returns the cell of a block: 0 if it isn't there. */
+/* Returns the number of the block's cell, from 1 on; 0 if the block isn't in the table. */
 BLOCKS_FUNCTION __u64 blocks_find(__u64 addr, __u32 tgid)
 {
 	__u64 hash = blocks_hash(addr, tgid);
@@ -65,7 +66,7 @@ BLOCKS_FUNCTION __u64 blocks_find(__u64 addr, __u32 tgid)
 	return place ? place : blocks_find_in(blocks_second(hash) & blocks_mask(), addr, tgid);
 }
 
-/* Frees a cell. False if another program was faster. */
+/* Frees a cell. Returns false if another program freed it first. */
 BLOCKS_INLINE int blocks_remove(__u64 place, __u64 addr)
 {
 	struct block_bucket *b = blocks_bucket((place - 1) / BLOCK_WAYS);
@@ -75,9 +76,9 @@ BLOCKS_INLINE int blocks_remove(__u64 place, __u64 addr)
 }
 
 /*
- * The same as blocks_find_in(), above the number of places that are free up to there: all of them
- * if the block isn't in the bucket. They are counted without branches, of which the verifier would
- * follow each.
+ * Returns blocks_find_in()'s result << BLOCKS_ROOM_BITS if the block is in the bucket, else the
+ * number of the bucket's free cells. Counts them without branches: the verifier would follow both
+ * ways of each.
  */
 #define BLOCKS_ROOM_BITS    8
 #define BLOCKS_PLACE(found) ((found) >> BLOCKS_ROOM_BITS)
@@ -98,7 +99,7 @@ BLOCKS_INLINE __u64 blocks_look_in(__u64 index, __u64 addr, __u32 tgid)
 	return room;
 }
 
-/* Puts a block into a bucket. False if it is full. */
+/* Puts a block into a bucket. Returns false if the bucket is full. */
 BLOCKS_FUNCTION int blocks_put(__u64 index, __u64 addr, __u64 stack_id, __u64 size_generation,
 			       __u64 tgid_time)
 {
@@ -111,13 +112,13 @@ BLOCKS_FUNCTION int blocks_put(__u64 index, __u64 addr, __u64 stack_id, __u64 si
 		b->blocks[i].stack_id = stack_id;
 		b->blocks[i].size_generation = size_generation;
 		b->blocks[i].tgid_time = tgid_time;
-		__sync_lock_test_and_set(&b->addrs[i], addr); /* after what was written before */
+		__sync_lock_test_and_set(&b->addrs[i], addr); /* publishes the fields above */
 		return 1;
 	}
 	return 0;
 }
 
-/* A block that is there already, whose end was missed, gives its place to the new one. */
+/* Overwrites a block whose free was missed with a new one at the same address. */
 BLOCKS_INLINE int blocks_replace(__u64 place, __u64 stack_id, __u64 size_generation,
 				 __u64 tgid_time)
 {
@@ -132,7 +133,7 @@ BLOCKS_INLINE int blocks_replace(__u64 place, __u64 stack_id, __u64 size_generat
 	return 1;
 }
 
-/* Adds a block, in the emptier one of its two buckets. False if both are full. */
+/* Adds a block to the emptier one of its two buckets. Returns false if both are full. */
 BLOCKS_FUNCTION int blocks_add(__u64 addr, __u64 stack_id, __u64 size_generation, __u64 tgid_time)
 {
 	__u64 hash = blocks_hash(addr, (__u32)tgid_time), n_free;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* System calls as they are counted in the kernel and read by tools/syscount/calls.c. */
+/* Counts of system calls, written by BPF and read by tools/syscount/calls.c. */
 #ifndef ABI_CALL_RECORD_H
 #define ABI_CALL_RECORD_H
 
@@ -12,40 +12,41 @@ enum call_abi {
 	CALL_ABIS,
 };
 
-/* Calls with lower numbers are counted in an array, if the number is the only key. */
+/* Calls with numbers below this are counted in an array if the number is the only key. */
 #define CALLS_PER_ABI 512
 
 struct call_counts {
 	__u64 calls[CALL_ABIS * CALLS_PER_ABI];
 };
 
-/* The key of a count. A field that no option asks for is 0. */
+/* Key of a count. A field that no option requests is 0. */
 struct call_key {
 	__u32 tgid;
 	__s32 number;
 	__u16 abi;   /* enum call_abi */
-	__u16 error; /* its errno; 0: it succeeded */
-	/* octave of the duration, or one of the constants below; 0 if only calls are counted */
+	__u16 error; /* errno; 0: the call succeeded */
+	/* octave of the duration, CALL_UNTIMED or CALL_UNSEEN; 0 if durations are not measured */
 	__u32 octave;
 };
 
 /*
- * Calls without a duration. CALL_UNTIMED: they began before their thread was traced, or never
- * return. CALL_UNSEEN: the thread's calls are seen, but not the beginning of this one, as seccomp
- * refuses calls before sys_enter.
+ * Calls without a duration. CALL_UNTIMED: the call began before its thread was traced, or never
+ * returns. CALL_UNSEEN: the thread's calls are traced, but this one had no sys_enter event because
+ * seccomp refused it earlier.
  */
 #define CALL_UNTIMED HIST_OCTAVES
 #define CALL_UNSEEN  (HIST_OCTAVES + 1)
 
 struct call_times {
-	__u64 slots[HIST_SLOTS_PER_OCTAVE]; /* calls, by duration within the octave */
+	__u64 slots[HIST_SLOTS_PER_OCTAVE]; /* calls per duration slot of the octave */
 	__u64 total_ns, min_ns, max_ns;
 };
 
 /*
- * Fast path for most calls: a row per CPU, in the cell that its key's hash leads to or in the one
- * beside it. Keys that find both taken are in the table. Two halves are used alternately, counted
- * from CALL_FIRST_TURN on; a cell that is not of this turn is free.
+ * Fast path for most calls: one array of cells per CPU. A key uses the cell that its hash selects,
+ * or the adjacent cell; if both are taken, it is counted in the hash table. The array has two
+ * halves, used alternately; turn numbers begin with CALL_FIRST_TURN, and a cell of another turn is
+ * free.
  */
 struct call_cell {
 	struct call_key key;
@@ -67,29 +68,29 @@ struct call_flight {
 	__u32 tgid, tid;
 	__s32 number;
 	__u16 abi;
-	__u16 n_words;	  /* of its kernel stack */
-	__u64 began_ns;	  /* 0: before the tracing */
-	__u64 off_cpu_ns; /* about how long its thread has been off CPU; 0: it runs, or unknown */
+	__u16 n_words;	  /* number of words of its kernel stack */
+	__u64 began_ns;	  /* entry time; 0: before tracing began */
+	__u64 off_cpu_ns; /* estimated off-CPU time of its thread; 0: on CPU, or unknown */
 	char comm[TASK_COMM_LEN];
-	__u64 words[CALL_STACK_DEPTH]; /* leaf first */
+	__u64 words[CALL_STACK_DEPTH]; /* kernel stack, leaf first */
 };
 
 struct call_settings {
-	__u64 mult; /* nanoseconds to fixed point, see hist_scale() */
+	__u64 mult; /* factor from ns to fixed point, see hist_scale() */
 	__u32 shift;
 	bool is_plain; /* count calls by number; the settings below are unused */
 	__u32 ppid;    /* count only children of this process; 0: any */
 	__u32 error;   /* count only calls that failed with this errno; 0: any */
 	__s32 numbers[CALL_ABIS];
-	bool only_numbers; /* just those */
+	bool only_numbers; /* count only calls with these numbers */
 	bool only_failed;
 	bool by_process;
 	bool by_call;
 	bool by_error;
 	bool timed;	  /* durations are measured */
 	bool tracked;	  /* the current call of each task is recorded */
-	bool with_stacks; /* of calls in flight */
-	bool has_turns;	  /* two tables alternate; else the first is the only one */
+	bool with_stacks; /* read kernel stacks of calls in flight */
+	bool has_turns;	  /* two count tables alternate; false: only the first is used */
 	__u8 cell_bits;	  /* log2 of the number of cells in a half */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Which tasks are traced: filled by modules/target.c before load, tested by filter.bpf.h. */
+/* Selection of traced tasks: filled by modules/target.c before load, tested by filter.bpf.h. */
 #ifndef ABI_FILTER_H
 #define ABI_FILTER_H
 
@@ -9,18 +9,18 @@
 
 /* The tests that a task must pass. */
 enum filter_test {
-	FILTER_TGID = 1 << 0,	/* its process is filter_settings.tgid */
-	FILTER_TGIDS = 1 << 1,	/* its process is in the map filter_tgids */
-	FILTER_TID = 1 << 2,	/* it is filter_settings.tid */
-	FILTER_TIDS = 1 << 3,	/* it is in the map filter_tids */
-	FILTER_USER = 1 << 4,	/* it is not a kernel thread */
-	FILTER_KERNEL = 1 << 5, /* it is a kernel thread */
-	FILTER_COMM = 1 << 6,	/* its name is filter_settings.comm */
-	FILTER_CGROUP = 1 << 7, /* its cgroup is filter_cgroup_id, or below that */
+	FILTER_TGID = 1 << 0,	/* tgid is filter_settings.tgid */
+	FILTER_TGIDS = 1 << 1,	/* tgid is in the map filter_tgids */
+	FILTER_TID = 1 << 2,	/* tid is filter_settings.tid */
+	FILTER_TIDS = 1 << 3,	/* tid is in the map filter_tids */
+	FILTER_USER = 1 << 4,	/* task is not a kernel thread */
+	FILTER_KERNEL = 1 << 5, /* task is a kernel thread */
+	FILTER_COMM = 1 << 6,	/* comm is filter_settings.comm */
+	FILTER_CGROUP = 1 << 7, /* cgroup is filter_cgroup_id or a descendant of it */
 
-	/* tests on what all threads of a process share */
+	/* tests with one result for all threads of a process */
 	FILTER_OF_PROCESS = FILTER_TGID | FILTER_TGIDS,
-	/* tests on what may change during a task's life */
+	/* tests whose result may change during a task's life */
 	FILTER_CHANGES = FILTER_COMM | FILTER_CGROUP,
 };
 
@@ -29,7 +29,7 @@ struct filter_settings {
 	__u32 self_tgid;  /* the tracer, which never traces itself */
 	__u32 pidns_inum; /* the caller's pid namespace; 0: the initial one */
 	__u32 tgid, tid;
-	bool follow; /* children of processes in the map filter_tgids join them */
+	bool follow; /* add children of processes in the map filter_tgids to the map */
 	char comm[TASK_COMM_LEN];
 };
 

@@ -2,10 +2,10 @@
 /*
  * Log-linear histograms, shared by BPF and the loader.
  *
- * A value is recorded in a fixed-point form of the unit that is printed, so that the rows of the
- * table (powers of two of the unit) start exactly at an octave. Each octave has 32 equal slots,
- * which bounds the relative error of a percentile by 1/32 (3 %), and is one map element: an octave
- * that no value falls in costs nothing in a histogram per process.
+ * A value is recorded in fixed point, in the printed unit, so that each row of the table (a power
+ * of two of the unit) starts exactly at an octave. Each octave has 32 equal slots, which bounds the
+ * relative error of a percentile by 1/32 (3 %), and is one map element: an octave that no value
+ * falls in costs nothing in a histogram per process.
  *
  * The same scheme as HdrHistogram's (sub-buckets per power of two).
  */
@@ -20,15 +20,15 @@
 
 struct hist_octave {
 	__u64 slots[HIST_SLOTS_PER_OCTAVE];
-	__u64 sum; /* of the values, in fixed point */
+	__u64 sum; /* total of the values, in fixed point */
 	__u64 max;
 };
 
 /*
- * ns, at most HIST_MAX_NS, in fixed point: (ns * mult) >> shift, rounded down, where shift is at
- * least HIST_MULT_BITS and mult below 2^41. mult is multiplied in two halves: a 64-bit product only
- * has space for 20 bits of it, and with those a value just below a power of two would be counted in
- * the next row of the table from 6 ms on.
+ * Returns ns (at most HIST_MAX_NS) in fixed point: (ns * mult) >> shift, rounded down, for shift >=
+ * HIST_MULT_BITS and mult < 2^41. Multiplies by mult in two halves: one 64-bit product has space
+ * for only 20 bits of mult, which would count a value just below a power of two in the next row
+ * from 6 ms on.
  */
 #define HIST_MAX_NS    (1ULL << 43)
 #define HIST_MULT_BITS 20
@@ -41,7 +41,7 @@ static inline __u64 hist_scale(__u64 ns, __u64 mult, __u32 shift)
 }
 
 /*
- * Returns 1 if v is not 0, else 0, for v up to 2^63. Without a branch, which would double the paths
+ * Returns 1 if v is not 0, else 0, for v up to 2^63. Has no branch, which would double the paths
  * that the verifier walks: compilers must not see through it.
  */
 static inline __u32 hist_is_some(__u64 v)
@@ -52,7 +52,7 @@ static inline __u32 hist_is_some(__u64 v)
 	return negative >> 63;
 }
 
-/* Returns 0 for 0. */
+/* Returns the position of the highest set bit; 0 for 0. */
 static inline __u32 hist_floor_log2(__u64 v)
 {
 	__u32 r = 0, shift;
@@ -75,10 +75,7 @@ static inline __u32 hist_floor_log2(__u64 v)
 	return r | (v >> 1);
 }
 
-/*
- * Octave 0 holds the values 0..31, one per slot; octave n the values 2^(n+4) .. 2^(n+5)-1 in slots
- * of 2^(n-1).
- */
+/* Returns a value's octave: 0 for 0..31, one per slot; n for 2^(n+4)..2^(n+5)-1, in 32 slots. */
 static inline __u32 hist_octave_of(__u64 v)
 {
 	__u32 octave;
@@ -94,16 +91,16 @@ static inline __u32 hist_slot_of(__u64 v, __u32 octave)
 	return (octave ? v >> (octave - 1) : v) & (HIST_SLOTS_PER_OCTAVE - 1);
 }
 
-/* How nanoseconds become fixed point: see hist_scale(). */
+/* Conversion of ns to fixed point, see hist_scale(), and the use of the tables. */
 struct hist_settings {
 	__u64 mult;
 	__u32 shift;
-	bool has_turns; /* two tables by key take turns; else the first is the only one */
+	bool has_turns; /* two tables by key alternate; false: only the first is used */
 };
 
 #define HIST_NAME_LEN 32
 
-/* The key of a histogram by key: each octave is an element of the table. */
+/* Key of one octave of a histogram: each octave is an element of the table. */
 struct hist_key {
 	__u64 id;
 	__u64 octave;

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Waits for locks, shared by BPF and the loader. They are counted per lock, waiter, stack and
- * waker.
- */
+/* Waits for locks, shared by BPF and the loader; counted per lock, waiter, stack and waker. */
 #ifndef ABI_LOCKS_H
 #define ABI_LOCKS_H
 
@@ -10,15 +7,15 @@
 
 enum lock_kind {
 	LOCK_FUTEX,	/* a futex: used by a program's mutex, condition variable, semaphore, ... */
-	LOCK_FUTEX_PI,	/* with priority inheritance */
-	LOCK_FUTEX_ANY, /* the first of several: futex_waitv() */
+	LOCK_FUTEX_PI,	/* a futex with priority inheritance */
+	LOCK_FUTEX_ANY, /* the first of several futexes: futex_waitv() */
 	LOCK_MUTEX,	/* kernel locks from here on */
 	LOCK_RWSEM,
 	LOCK_PERCPU_RWSEM,
 	LOCK_RTMUTEX,
 	LOCK_SEMAPHORE,
 	LOCK_SPIN,
-	LOCK_RWLOCK, /* also spun for on the CPU */
+	LOCK_RWLOCK, /* waiters spin on the CPU, as for LOCK_SPIN */
 	LOCK_KINDS,
 };
 
@@ -30,16 +27,16 @@ static inline bool lock_is_kernels(__u32 kind)
 /* How a wait ended. */
 enum lock_end {
 	LOCK_END_UNSEEN,   /* no waker: the thread spun, or still waits */
-	LOCK_END_RELEASED, /* by the waker */
-	LOCK_END_GIVEN_UP, /* by a timeout, a signal or the end of the process */
+	LOCK_END_RELEASED, /* the waker released the lock */
+	LOCK_END_GIVEN_UP, /* timeout, signal or end of the process */
 };
 
 /* A lock, and how a wait for it ended. */
 struct lock_wait {
-	__u64 addr; /* 0: no lock */
+	__u64 addr; /* address of the lock; 0: no lock */
 	char waker_comm[TASK_COMM_LEN];
 	__u32 waker_tgid;
-	__u32 generation; /* of the program that has the address (exec count); 0: the kernel */
+	__u32 generation; /* exec count of the process that has the address; 0: the kernel */
 	__u8 kind;	  /* enum lock_kind */
 	__u8 end;	  /* enum lock_end */
 	__u8 is_private;  /* private to one process, even in shared memory */
@@ -47,18 +44,18 @@ struct lock_wait {
 };
 
 struct lock_key {
-	struct stack_key stack; /* of the waiter */
+	struct stack_key stack; /* the waiter's stack */
 	struct lock_wait lock;
 };
 
 struct lock_sum {
 	__u64 count;
 	__u64 total_ns;
-	__u64 runnable_ns; /* of total_ns: from the wake-up on */
+	__u64 runnable_ns; /* part of total_ns from the wakeup on */
 	__u64 longest_ns;
 };
 
-/* A program's lock that may be new: the loader identifies it while the process is alive. */
+/* A user-space lock that may be new: the loader identifies it while the process is alive. */
 struct lock_news {
 	__u64 addr;
 	__u32 tgid;
@@ -66,15 +63,15 @@ struct lock_news {
 	__u64 is_private;
 };
 
-#define LOCK_SPINS 4 /* nested: one level for the thread, one for each nested interrupt */
+#define LOCK_SPINS 4 /* maximum nesting: the thread, and each nested interrupt */
 
-/* A wait on the CPU. */
+/* A spinning wait. */
 struct lock_spin {
 	__u64 addr, began_ns;
 	__u32 kind, unused;
 };
 
-/* State of a CPU. */
+/* Lock waits of one CPU. */
 struct lock_cpu {
 	__u32 n_inside; /* number of our programs on this CPU that hold locks */
 	__u32 n_spins;
@@ -82,8 +79,8 @@ struct lock_cpu {
 };
 
 struct lock_settings {
-	bool kernel;	/* also count waits for the kernel's locks */
-	bool has_turns; /* two tables of counts alternate; else the first is the only one */
+	bool kernel;	/* count waits for the kernel's locks, too */
+	bool has_turns; /* two count tables alternate; false: only the first is used */
 };
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Losses by reason: counted in the kernel, reported by run/loss.c, in this order. */
+/* Losses by reason: counted in BPF, reported by run/loss.c in this order. */
 #ifndef ABI_LOSS_COUNTERS_H
 #define ABI_LOSS_COUNTERS_H
 
 #include "abi/types.h"
 
-/* Number, name in metrics, unit of what is counted (NULL: the tool's), what happened. */
+/* Number, name in metrics, unit (NULL: the tool's unit), message. */
 #define FOR_EACH_LOSS(X)                                                                  \
 	X(LOSS_MAP_FULL, "map_full", NULL, "lost: map full")                              \
 	X(LOSS_RING_FULL, "ring_full", "events", "lost: ring buffer full")                \
@@ -27,7 +27,7 @@ enum loss_reason {
 
 struct loss {
 	__u64 events;
-	__u64 value; /* total of the lost values in the tool's unit, if it has one */
+	__u64 value; /* total of the lost values in the tool's unit; 0 if it has none */
 };
 
 #endif

@@ -10,36 +10,36 @@ struct pagefaults_settings {
 	__u32 kinds; /* bit i: faults in areas of kind i are wanted */
 	bool by_process;
 	bool by_area;
-	bool minor; /* latency histograms are wanted; else their programs are not loaded */
+	bool minor; /* with -L: record the latency of minor faults */
 	bool major;
-	bool has_turns; /* two tables of counts alternate; else the first is the only one */
+	bool has_turns; /* two count tables alternate; false: only the first is used */
 };
 
-/* A stack's remark: bits. */
+/* Bits of a stack's remark. */
 enum fault_remark {
 	FAULT_IN_KERNEL = 1, /* a fault by kernel code, such as a copy to user memory */
-	FAULT_MAJOR = 2,     /* it waited for a file or swap */
+	FAULT_MAJOR = 2,     /* the fault waited for a file or swap */
 };
 
 /* Key of the counts; unused fields are 0. */
 struct fault_key {
 	struct area_id area;
 	__u32 tgid;
-	char comm[TASK_COMM_LEN]; /* name of the process; empty: it has no pid in this namespace */
+	char comm[TASK_COMM_LEN]; /* process name; empty: no pid in this pid namespace */
 	__u32 padding;
 };
 
 struct fault_sum {
 	__u64 minor;
 	__u64 major;
-	__u64 kernel;	/* part of both: faults by kernel code, such as copies to user memory */
+	__u64 kernel;	/* faults by kernel code (copies to user memory), part of minor and major */
 	__u64 is_named; /* the area's name has been sent */
 };
 
-/* Faults that the programs have seen, before any filter. */
+/* Faults seen by BPF, before any filter. */
 struct fault_seen {
 	__u64 total;
-	__u64 unknown; /* their area was searched for and not found */
+	__u64 unknown; /* faults whose area was not found */
 };
 
 #endif

@@ -2,12 +2,12 @@
 /*
  * Frames of CPython 3.8 to 3.15, with the GIL, shared by BPF and the loader.
  *
- * A thread's state (PyThreadState) is found by a pointer at a fixed distance from its thread
- * pointer, or because a process has one thread only. It leads to the innermost frame, and each
- * frame to its caller. One call of the function that evaluates bytecode runs several consecutive
- * frames, a segment, and keeps an object on its own C stack that marks the segment's outer end:
- * since 3.12 an entry frame, in 3.11 its struct _PyCFrame. The native frame whose stack memory
- * holds the marker runs the segment.
+ * The loader finds a thread's state (PyThreadState) by a pointer at a fixed offset from the thread
+ * pointer, or because the process has only one thread. The state leads to the innermost frame, and
+ * each frame to its caller. One call of the function that evaluates bytecode runs several
+ * consecutive frames, a segment, and keeps an object on its own C stack that marks the segment's
+ * outer end: since 3.12 an entry frame, in 3.11 its struct _PyCFrame. The native frame whose stack
+ * memory holds the marker runs the segment.
  *
  * A thread that runs functions of several interpreters has a state in each. They are walked one
  * after another, so that a stack may have outer segments before inner ones.
@@ -25,117 +25,114 @@
 #include "abi/runtime.h"
 
 #define PYTHON_FRAME_BYTES 80  /* bytes of struct _PyInterpreterFrame that hold all needed fields */
-#define PYTHON_CODE_BYTES  144 /* of PyCodeObject, likewise */
+#define PYTHON_CODE_BYTES  144 /* bytes of PyCodeObject that hold all needed fields */
 
-/* Texts; powers of two. */
+/* Capacity of texts, in bytes; powers of two. */
 #define PYTHON_NAME_BYTES  128
 #define PYTHON_FILE_BYTES  256
 #define PYTHON_LINES_BYTES 2048
 
-#define PYTHON_FILE_END_BYTES 252 /* longer ones are cut; a multiple of every character width */
+#define PYTHON_FILE_END_BYTES 252 /* longer paths are cut; a multiple of every character width */
 
-/*
- * Bytes read of a PyFrameObject, before 3.11, and of a call's stack frame below its saved
- * registers.
- */
+/* Bytes read of a PyFrameObject before 3.11, and of a stack frame below its saved registers. */
 #define PYTHON_OBJECT_BYTES 112
 #define PYTHON_MARK_BYTES   512
 
 /*
- * 3.11: the owner of a generator's struct _PyInterpreterFrame; how many bytes before that struct
- * PyGenObject has the generator's state; and the state of one that runs.
+ * 3.11: owner value of a generator's struct _PyInterpreterFrame; distance in bytes from
+ * PyGenObject's generator state up to that struct; state of a running generator.
  */
 #define PYTHON_OWNED_BY_GENERATOR 1
 #define PYTHON_GENERATOR_STATE	  5
 #define PYTHON_GENERATOR_RUNS	  0
 
-/* In PyObject, and in PyCodeObject since 3.11. */
+/* Offsets in PyObject, and in PyCodeObject since 3.11. */
 #define PYTHON_TYPE	      8
-#define PYTHON_VARIABLES      16 /* before 3.11: number of a PyFrameObject's variables */
+#define PYTHON_VARIABLES      16 /* before 3.11: in PyFrameObject, number of its variables */
 #define PYTHON_CODE_LOCALS    28 /* before 3.11: co_nlocals */
-#define PYTHON_CODE_LINE      40 /* before 3.11: co_firstlineno, begins the fingerprint */
-#define PYTHON_CODE_VERSION   92 /* since 3.12 */
+#define PYTHON_CODE_LINE      40 /* before 3.11: co_firstlineno, first fingerprinted byte */
+#define PYTHON_CODE_VERSION   92 /* since 3.12: co_version */
 #define PYTHON_CODE_FILENAME  112
 #define PYTHON_CODE_NAME      120
 #define PYTHON_CODE_QUALNAME  128
 #define PYTHON_CODE_LINETABLE 136
 
-/* In bytes objects, and in str objects: the same since 3.3 (PEP 393). */
+/* Offsets in bytes and str objects, unchanged since 3.3 (PEP 393). */
 #define PYTHON_BYTES_LENGTH    16
 #define PYTHON_BYTES_TEXT      32
 #define PYTHON_STR_LENGTH      16
 #define PYTHON_STR_HASH	       24
-#define PYTHON_STR_KIND(state) ((state) >> 2 & 7) /* bytes per character */
+#define PYTHON_STR_KIND(state) ((state) >> 2 & 7) /* bytes per character, from the state word */
 #define PYTHON_STR_ASCII       (1U << 6)
 
-/* Offsets of the links between interpreters and threads, to find all thread states of a process. */
+/* Offsets of links from interpreters to threads, which lead to all thread states of a process. */
 struct python_lists {
 	__u16 interpreters; /* in _PyRuntime: newest interpreter, followed by the main one */
 	__u16 older;	    /* in an interpreter: next older interpreter */
-	__u16 threads;	    /* in an interpreter: its first thread */
-	__u16 next;	    /* in a thread's state */
+	__u16 threads;	    /* in an interpreter: its first thread's state */
+	__u16 next;	    /* in a thread's state: next thread's state */
 };
 
 /* Formats of a code object's line table. */
 enum python_lines {
 	PYTHON_LINES_LOCATIONS, /* co_linetable since 3.11; also for no table */
 	PYTHON_LINES_RANGES,	/* co_linetable of 3.10 (PEP 626) */
-	PYTHON_LINES_STEPS,	/* co_lnotab, before */
+	PYTHON_LINES_STEPS,	/* co_lnotab, before 3.10 */
 };
 
 /* Layout of a process's Python frames, as BPF needs it. */
 struct python_layout {
-	__u64 code_type;    /* PyCode_Type: code objects have this type */
-	__u64 runtime;	    /* _PyRuntime */
+	__u64 code_type;    /* address of PyCode_Type, the type of code objects */
+	__u64 runtime;	    /* address of _PyRuntime */
 	__u64 eval_begin;   /* before 3.11: the function that evaluates bytecode; else 0 */
-	__s32 state_offset; /* from the thread pointer, of the pointer to its state; 0: unknown */
-	__s32 self_offset;  /* likewise, of pthread_self() */
-	__u16 thread_id;    /* in the state: pthread_self() */
+	__s32 state_offset; /* from the thread pointer to the pointer to the state; 0: unknown */
+	__s32 self_offset;  /* offset of the value of pthread_self(), from the thread pointer */
+	__u16 thread_id;    /* in the state: value of pthread_self() */
 	__u16 top;	    /* in the state: the innermost frame, or struct _PyCFrame */
-	__u8 has_cframe;    /* 3.11, 3.12 */
-	__u8 has_versions;  /* since 3.12: co_version */
+	__u8 has_cframe;    /* 3.11, 3.12: threads have struct _PyCFrame */
+	__u8 has_versions;  /* since 3.12: code objects have co_version */
 	__u8 ends_inside;   /* 3.11: a segment ends with the frame that has is_entry */
-	__u8 cframe_frame;  /* in struct _PyCFrame: the frame; the previous one follows it */
-	__u8 frame_code;    /* in struct _PyInterpreterFrame, from here on */
+	__u8 cframe_frame;  /* in struct _PyCFrame: the frame, followed by the previous _PyCFrame */
+	__u8 frame_code;    /* in struct _PyInterpreterFrame, like the next three */
 	__u8 frame_previous;
 	__u8 frame_instr;
 	__u8 frame_owner;     /* 3.11: is_entry, and after it the owner */
-	__u8 entry_owner;     /* owners from this one on are entry frames; 3.11: 1 */
-	__u8 code_first_line; /* in PyCodeObject */
-	__u8 code_adaptive;   /* likewise: where the instructions begin */
-	__u8 code_file;	      /* in a code object: its strings and its line table */
+	__u8 entry_owner;     /* owner values from this one on are entry frames; 3.11: 1 */
+	__u8 code_first_line; /* in PyCodeObject: co_firstlineno */
+	__u8 code_adaptive;   /* in PyCodeObject: start of the instructions */
+	__u8 code_file;	      /* in PyCodeObject, like the next two: file, name and line table */
 	__u8 code_name;
 	__u8 code_lines;
 	__u8 lines_kind; /* enum python_lines */
 	__u8 str_ascii;	 /* in str objects: start of the characters */
 	__u8 str_compact;
-	/* the rest is for versions before 3.11: f_lasti counts units of 1 << instr_shift bytes */
+	/* fields down to eval_bytes: before 3.11. f_lasti counts units of 1 << instr_shift bytes */
 	__u8 instr_shift;
 	__u8 n_refused;	     /* consecutive stacks in which calls and frames disagreed */
-	__u16 frame_locals;  /* in PyFrameObject: its variables */
-	__u16 mark_distance; /* below the end of a call's stack frame; 0: not yet known */
+	__u16 frame_locals;  /* in PyFrameObject: start of its variables */
+	__u16 mark_distance; /* from the marker to the end of the stack frame; 0: unknown */
 	__u32 eval_bytes;
 	struct python_lists lists;
 	__u8 has_others; /* BPF has seen more than one interpreter */
 };
 
-/* A str object's text as it is in memory, cut to the space available. */
+/* A str object's text as stored in memory, cut to the available space. */
 struct python_text {
 	__u32 state;
-	__u32 length; /* length of the whole string, in characters */
+	__u32 length; /* characters of the uncut string */
 };
 
-/* Meaning of a frame's word: see struct runtime_def. */
+/* Definition of a Python frame's word: see struct runtime_def. */
 struct python_def {
 	struct runtime_def def;
 	__u32 first_line;
 	__u8 has_file;
 	__u8 lines_kind; /* enum python_lines */
-	__u16 n_lines;	 /* bytes of the line table; 0 if not wanted or too many */
+	__u16 n_lines;	 /* bytes of the line table; 0 if not wanted or too long */
 	struct python_text name_text, file_text;
 	__u8 name[PYTHON_NAME_BYTES];
-	__u8 file[PYTHON_FILE_BYTES];	/* the end of a long path */
-	__u8 lines[PYTHON_LINES_BYTES]; /* co_linetable, co_lnotab */
+	__u8 file[PYTHON_FILE_BYTES];	/* the file's path; if too long, its end */
+	__u8 lines[PYTHON_LINES_BYTES]; /* co_linetable or co_lnotab */
 };
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Shared by runqlat's two sides: the grouping of waits, and its records. */
+/* runqlat's grouping of waits and its records, shared by BPF and the loader. */
 #ifndef ABI_RUNQLAT_H
 #define ABI_RUNQLAT_H
 
@@ -17,15 +17,15 @@ enum runqlat_key {
 
 /* Keys of histograms by cause. */
 enum runqlat_cause {
-	CAUSE_OTHER, /* the CPU had other work, or had to wake up */
-	CAUSE_QUOTA, /* for a part of the wait at least, a quota was used up */
+	CAUSE_OTHER, /* the CPU ran another task, or had to wake up */
+	CAUSE_QUOTA, /* a CPU quota was used up for at least a part of the wait */
 };
 
 /* A wait of at least the duration given to --slower. */
 struct runqlat_slow {
 	__u64 delay_ns;
 	__u32 cpu;
-	__u32 tid, prev_tid; /* prev: who ran before it on that CPU */
+	__u32 tid, prev_tid; /* prev_tid: task that ran before it on that CPU */
 	char comm[TASK_COMM_LEN], prev_comm[TASK_COMM_LEN];
 };
 

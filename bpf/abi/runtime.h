@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Frames of managed runtimes, shared by BPF and the loader: words of a stack that stand for
- * functions, their definitions, and the programs that may run one. Layouts: abi/runtimes.h.
+ * functions, their definitions, and programs that may have a runtime. Layouts: abi/runtimes.h.
  */
 #ifndef ABI_RUNTIME_H
 #define ABI_RUNTIME_H
@@ -11,7 +11,7 @@
 #define RUNTIME_INLINE static inline __attribute__((always_inline))
 
 struct runtime_settings {
-	__u32 kinds; /* runtimes that are walked: bits by enum runtime_kind */
+	__u32 kinds; /* runtimes to walk, as RUNTIME_BIT()s */
 	bool lines;  /* also record each frame's position in its function */
 };
 
@@ -19,13 +19,13 @@ struct runtime_settings {
  * Words of a stack that stand for functions of a runtime:
  *
  *	bits 63..61  tag; addresses never begin with these bits, even if marked (STACK_EXACT)
- *	bits 60..43  part of the function's fingerprint, so that a reused address is another word
+ *	bits 60..43  part of the function's fingerprint: a reused address gives a different word
  *	bits 42..0   address that stands for the function, without its low four bits
  *
  * The whole fingerprint is a part of the stack's id. Segments of such words follow the native
- * words. A segment begins with a word whose address is 0 and whose fingerprint is the index of the
- * native frame that runs it; an index past the last native frame means no frame. A word without
- * tag after a function's word is the position in the function.
+ * words. A segment begins with a word with address 0 and, in place of the fingerprint, the index of
+ * the native frame that runs the segment; an index past the last native frame means no frame. A
+ * word without tag after a function's word is the position in the function.
  */
 #define RUNTIME_WORD_TAG	 (6ULL << 61)
 #define RUNTIME_WORD_MASK	 (7ULL << 61)
@@ -66,24 +66,23 @@ RUNTIME_INLINE __u64 runtime_mix(__u64 hash, __u64 word)
 }
 
 /*
- * Meaning of a function's word: sent once, through the same ring as the definitions of stacks and
- * before the first stack that has the word. It begins as struct stack_def does; the runtime's own
- * data follows.
+ * Definition of a function's word: sent once, in the ring buffer of stack definitions, before the
+ * first stack that has the word. Begins like struct stack_def; the runtime's own data follows.
  */
 struct runtime_def {
 	__u64 word;
-	__u32 kind; /* STACK_FUNCTION */
+	__u32 kind; /* always STACK_FUNCTION */
 	__u32 tgid;
 	__u64 fingerprint;
 	__u32 runtime; /* enum runtime_kind */
 };
 
-/* A program, by its file. */
+/* A program, identified by its file. */
 struct runtime_program {
 	__u64 dev, ino;
 };
 
-/* Knowledge of a program, from its processes so far; no element: unknown. */
+/* State of a program, learned from its processes; no element: unknown. */
 enum runtime_program_kind {
 	RUNTIME_NEVER = 1, /* no process had a runtime, at its start or later */
 	RUNTIME_SOME,	   /* a process had a runtime */

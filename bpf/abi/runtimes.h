@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Runtimes whose frames are walked, and the layout of each, as BPF needs it for a process. */
+/* Runtimes whose frames BPF walks, and the layout of each in a process. */
 #ifndef ABI_RUNTIMES_H
 #define ABI_RUNTIMES_H
 
 #include "abi/python.h"
 #include "abi/runtime.h"
 
-/* Each kind is walked by BPF code of its own, which is dead code if no bit requests it. */
+/* Each kind is walked by separate BPF code, which is dead code if its bit is not set. */
 enum runtime_kind {
 	RUNTIME_PYTHON = 1,
-	RUNTIME_PYTHON_OLD, /* before 3.11 */
+	RUNTIME_PYTHON_OLD, /* Python before 3.11 */
 	RUNTIME_KINDS,
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A binary search in the kernel and in the loader: how many elements of a sorted array are not
- * above a value. It has no branch that depends on them, of which the verifier would follow both
- * ways at each iteration.
+ * A binary search in the kernel and in the loader: counts the elements of a sorted array that are
+ * not above a value. No branch depends on the elements: the verifier would follow both ways in each
+ * iteration.
  */
 #ifndef ABI_SEARCH_H
 #define ABI_SEARCH_H
@@ -21,20 +21,20 @@ static inline __attribute__((always_inline)) __u64 search_at(const struct search
 }
 
 /*
- * Returns a difference of any two numbers whose top bit, all that search_turn() uses, is set if a
- * is below b. If the two differ by less than 2^63, a - b suffices.
+ * Returns a number whose top bit is set if a < b, for any a and b; search_turn() uses only that
+ * bit. If the two differ by less than 2^63, a - b suffices.
  */
 static inline __attribute__((always_inline)) __u64 search_difference(__u64 a, __u64 b)
 {
 	return (~a & b) | ((~a | b) & (a - b));
 }
 
-/* difference: the value minus that element. 2^n - 1 elements are searched in n steps. */
+/* Does a step; difference: value minus element search_at(). n steps search 2^n - 1 elements. */
 static inline __attribute__((always_inline)) void search_turn(struct search *s, __u64 difference)
 {
 	__u64 half = (s->rest + 1) / 2;
 
-	__asm__("" : "+r"(difference)); /* or compilers would turn the rest into a branch */
+	__asm__("" : "+r"(difference)); /* keeps compilers from making a branch of the next lines */
 	s->below += half & ((difference >> 63) - 1);
 	s->rest -= half;
 }

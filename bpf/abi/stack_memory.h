@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Remembered walks: see stack_memory.bpf.h. */
+/* Cached walks of user stacks: see stack_memory.bpf.h. */
 #ifndef ABI_STACK_MEMORY_H
 #define ABI_STACK_MEMORY_H
 
 #include "abi/types.h"
 
-#define STACK_MEMORY_PAGES 16  /* of a stack, at most */
-#define STACK_PAGE_SLOTS   32  /* words that are compared */
-#define STACK_PAGE_WORDS   256 /* words copied to compare, at most: their numbers are bytes */
-#define STACK_PAGE_BELOW   64  /* bytes: the next reads may be a little lower */
+#define STACK_MEMORY_PAGES 16  /* maximum number of pages of a stack */
+#define STACK_PAGE_SLOTS   32  /* maximum number of compared words of a page */
+#define STACK_PAGE_WORDS   256 /* maximum number of copied words; word indices are bytes */
+#define STACK_PAGE_BELOW   64  /* bytes: space for later reads at lower addresses */
 
-/* Neighbouring words that determined the path of a walk. */
+/* Nearby stack words that determined the path of a walk. */
 struct stack_page {
-	__u64 start;	/* the address of word 0 */
-	__u16 n;	/* slots */
-	__u16 n_copied; /* words, up to the last compared one */
+	__u64 start;	/* address of word 0 */
+	__u16 n;	/* number of used slots */
+	__u16 n_copied; /* number of words to copy, up to the last compared one */
 	__u8 at[STACK_PAGE_SLOTS];
 	__u64 words[STACK_PAGE_SLOTS];
 };
@@ -28,21 +28,21 @@ struct stack_start {
 };
 
 /*
- * A stack, and one of its pages; the others are in the elements that follow. A page whose stamp
- * differs belongs to another stack.
+ * A stack and one of its pages; its other pages are in the following elements. A page with a
+ * different stamp belongs to another stack.
  */
 struct stack_memory {
 	struct stack_start start;
 	__u64 id; /* id of the stack; 0: a walk began, but its end is unknown */
 	__u64 stamp;
 	__u32 n_pages;
-	bool uses_bp, uses_extra; /* of start */
+	bool uses_bp, uses_extra; /* start.bp, start.extra must match */
 	__u64 page_stamp;
 	struct stack_page page;
 };
 
 struct stack_memory_settings {
-	__u32 n; /* elements for each CPU: a power of 2; 0: nothing is remembered */
+	__u32 n; /* elements per CPU: a power of 2; 0: no caching */
 };
 
 /* Words and registers that determine the path of the current walk. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The integer types of headers that both sides include. */
+/* Integer types, for headers that BPF and the loader include. */
 #ifndef ABI_TYPES_H
 #define ABI_TYPES_H
 

@@ -18,7 +18,7 @@ UNWIND_INLINE __u64 unwind_register(const struct unwind_regs *regs, __u32 number
 #define UNWIND_RETURN_BYTES 0
 #define UNWIND_MAX_PUSHED   0
 
-/* A return address may be signed: see unwind_address_bits(). */
+/* Removes the signature of a return address: see unwind_address_bits(). */
 UNWIND_INLINE __u64 unwind_code_address(__u64 address)
 {
 	return address & unwind_address_mask();
@@ -32,7 +32,7 @@ struct unwind_interrupted {
 	__u64 bp, link, sp, ip;
 };
 
-/* With x28, for unwind_go_routine(). */
+/* Moves to the interrupted code; also restores x28, for unwind_go_routine(). */
 UNWIND_INLINE int unwind_signal(struct unwind_state *s)
 {
 	struct unwind_interrupted saved;
@@ -47,7 +47,7 @@ UNWIND_INLINE int unwind_signal(struct unwind_state *s)
 	return unwind_resume(s, saved.ip, saved.sp, saved.bp, saved.link);
 }
 
-/* The return address is still in x30, before the first call; the stack may be unchanged. */
+/* Moves to the caller by x30, before the function's first call. Its frame may be empty. */
 UNWIND_INLINE int unwind_leave_by_link(struct unwind_state *s, const struct unwind_rule *rule,
 				       __u64 cfa)
 {
@@ -63,7 +63,7 @@ UNWIND_INLINE int unwind_leave_by_link(struct unwind_state *s, const struct unwi
 	return unwind_arrive(s, s->extra, cfa, bp);
 }
 
-/* Moves to the caller, whose stack begins at the CFA: its frame pointer and return address. */
+/* Moves to the caller: reads its frame pointer and return address. cfa: where its stack begins. */
 UNWIND_INLINE int unwind_leave(struct unwind_state *s, const struct unwind_rule *rule, __u64 cfa)
 {
 	__u64 place = rule->extra_place, at;
@@ -75,7 +75,7 @@ UNWIND_INLINE int unwind_leave(struct unwind_state *s, const struct unwind_rule 
 	at = cfa - place * sizeof(__u64);
 	if (place == UNWIND_RA_BEHIND_BP)
 		at = cfa + rule->bp_off * UNWIND_BP_UNIT + sizeof(saved.bp);
-	if (place == UNWIND_RA_BEHIND_BP && rule->bp_kind == UNWIND_BP_AT_CFA) { /* one read */
+	if (place == UNWIND_RA_BEHIND_BP && rule->bp_kind == UNWIND_BP_AT_CFA) { /* adjacent pair */
 		s->bp_at = at - sizeof(saved.bp);
 		if (!unwind_read(s, &saved, sizeof(saved), s->bp_at))
 			return UNWIND_FAULT;
@@ -89,7 +89,7 @@ UNWIND_INLINE int unwind_leave(struct unwind_state *s, const struct unwind_rule 
 	return unwind_arrive(s, saved.return_address, cfa, saved.bp);
 }
 
-/* There are no such rules: the calls that return twice leave the return address in x30. */
+/* Never called: arm64 has no such rules. Calls that return twice leave the address in x30. */
 UNWIND_INLINE int unwind_around_call(struct unwind_state *s, const struct unwind_rule *rule)
 {
 	(void)s;
@@ -98,8 +98,8 @@ UNWIND_INLINE int unwind_around_call(struct unwind_state *s, const struct unwind
 }
 
 /*
- * After UNWIND_SP_EXACT: the caller didn't call, but was interrupted, and its x30 saved below the
- * CFA (Go's sigctxt.pushCall and preparePanic).
+ * Marks the caller as interrupted, after UNWIND_SP_EXACT: it made no call, and its x30 was saved
+ * below the CFA (Go's sigctxt.pushCall and preparePanic).
  */
 UNWIND_INLINE void unwind_mark_interrupted(struct unwind_state *s, __u64 cfa)
 {
@@ -113,8 +113,8 @@ UNWIND_INLINE void unwind_mark_interrupted(struct unwind_state *s, __u64 cfa)
 /* ---- Go ---- */
 
 /*
- * g is in x28 in all Go code, and remains there until C code is called. On the scheduler's stack, g
- * is either the m's g0 (its first word), or already the goroutine that the m runs.
+ * Finds the current goroutine: g is in x28 in all Go code, until C code is called. On the
+ * scheduler's stack, g is the m's g0 (its first word) or already the goroutine that the m runs.
  */
 UNWIND_INLINE int unwind_go_routine(struct unwind_state *s, const struct unwind_rule *rule,
 				    __u64 *g)
@@ -133,7 +133,7 @@ struct unwind_go_kept {
 	__u64 g, sp_or_used_bytes;
 };
 
-/* Returns from a function on the goroutine's stack: its frame, at the lower end of which sp is. */
+/* Returns from a function on the goroutine's stack; sp is at the lower end of its frame. */
 UNWIND_INLINE int unwind_go_return(struct unwind_state *s, const struct unwind_rule *rule, __u64 sp,
 				   __u64 bp)
 {
@@ -154,16 +154,15 @@ UNWIND_INLINE void unwind_go_read_link(struct unwind_state *s, const struct unwi
 }
 
 /*
- * The kernel gives its trampoline for signal handlers no rules since 5.8 (commit 87676cfca141), nor
- * do C libraries that have one of their own: it is recognized by its instructions, as in other
- * unwinders, "mov x8, #__NR_rt_sigreturn; svc #0". UNWIND_NO_RULE: it is other code.
+ * The signal trampoline has no rules: in the kernel since 5.8 (commit 87676cfca141), in C libraries
+ * with their own. It is recognized by its instructions, as in other unwinders: "mov x8,
+ * #__NR_rt_sigreturn; svc #0".
  */
 #define UNWIND_SIGRETURN_CODE 0xd4000001d2801168ULL
 
 /*
- * The code that a makecontext(3) function returns to, which has no caller: glibc's
- * __startcontext, with 0 in x29. The address before it has no rule. "mov x0, x19; cbnz x0, ...",
- * maybe after "bti c".
+ * glibc's __startcontext, to which a makecontext(3) function returns, has no caller; x29 is 0
+ * there. The address before it has no rule. "mov x0, x19; cbnz x0, ...", maybe after "bti c".
  */
 #define UNWIND_CONTEXT_MASK	0xff00001fffffffffULL
 #define UNWIND_CONTEXT_CODE	0xb5000000aa1303e0ULL

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How unwind tables lie in BPF maps, written by the loader (unwind/unwind_tables.c, unwind_procs.c
+ * Layout of unwind tables in maps, written by the loader (unwind/unwind_tables.c, unwind_procs.c
  * and stacks/unwind_maps.c) and read by the walker (unwind.bpf.h).
  *
- *	process:  tgid -> a slice of mappings, ascending, and the count of changes it goes with
+ *	process:  tgid -> a slice of mappings, ascending, and the change count for which it holds
  *	mapping:  addresses -> a run of pages, one per 64 KiB of the file's text
- *	page:     cells that lie together in one shard
+ *	page:     consecutive cells of one shard
  *	rule:     struct unwind_rule, shared by all files
  *	pattern:  some rules that follow each other closely, also shared
  *
- * A cell has 16 bits. A page's are, in this order: for each of its blocks of 256 bytes where the
- * block's rows begin, counted from the page's first cell, and where the last one's end; the numbers
- * of the page's rules and patterns; and the rows. A row has the low 8 bits of the first ELF address
- * that it applies to, and above them the place of its rule or pattern among the page's. Since an
- * ARRAY map rounds its elements up to 8 bytes, cells lie in shards: arrays of one element, of which
- * as many are made as are needed.
+ * A cell has 16 bits. A page has these cells: for each block of 256 bytes, the index in the page of
+ * the block's first row; the end of the last block's rows; the numbers of the page's rules and
+ * patterns; the rows. A row has the low 8 bits of the first ELF address that it applies to and,
+ * above them, the index of its rule or pattern in the page. Since an ARRAY map rounds its elements
+ * up to 8 bytes, cells are stored in shards: arrays of one element, created as needed.
  */
 #ifndef ABI_UNWIND_LAYOUT_H
 #define ABI_UNWIND_LAYOUT_H
@@ -27,7 +26,7 @@
 #define UNWIND_PAGE_SHIFT    16
 #define UNWIND_BLOCK_SHIFT   8
 #define UNWIND_PAGE_BLOCKS   (1U << (UNWIND_PAGE_SHIFT - UNWIND_BLOCK_SHIFT))
-#define UNWIND_PAGE_RULES    256	/* at most */
+#define UNWIND_PAGE_RULES    256	/* maximum rules of a page */
 #define UNWIND_SHARD_CELLS   (1U << 18) /* 512 KiB */
 #define UNWIND_MAX_SHARDS    512
 #define UNWIND_SHARD_PAGES   512 /* minimum capacity of a shard, in pages of real code */
@@ -38,10 +37,10 @@
 #define UNWIND_SLICE_BITS    12 /* a process has fewer than 2^12 executable mappings */
 
 /*
- * Cache of rules found lately, by address and slice: the number of the rule in the low bits
- * of one word, and above them the hash of both, so that no lock is needed. Within a slice no two
- * addresses less than 2^48 apart have those bits of the hash in common: it is a multiplication by
- * 2^64 over the golden ratio, whose multiples keep away from each other (Knuth, TAOCP 3, 6.4).
+ * Cache of recently found rules, by address and slice: the low bits of a word hold the rule's
+ * number, the high bits the hash of address and slice, so no lock is needed. Within a slice no two
+ * addresses less than 2^48 apart share those bits of the hash: it is a multiplication by 2^64 over
+ * the golden ratio, whose multiples are spread out (Knuth, TAOCP 3, 6.4).
  */
 #define UNWIND_RULE_BITS   14
 #define UNWIND_RECENT_BITS 14
@@ -50,24 +49,22 @@
 
 /*
  * Slices follow mmap(2) and munmap(2) with the loader's delay. If new code replaces known code, the
- * old tables are not only incomplete but wrong, so BPF counts such changes for each process, and a
- * slice from before the latest one isn't used. Publishing replaces the whole element, so the count
- * has a table of its own; for a walk not to look there each time, BPF notes in the element that it
- * has compared the two, and that they may differ since.
+ * old tables are not only incomplete but wrong, so BPF counts these changes per process, and
+ * doesn't use a slice that is older than the latest change. Publishing replaces the whole element,
+ * so the count is in a separate table; to avoid a lookup there for each walk, BPF records in the
+ * element that the counts were equal (compared) and that changes may have followed (n_changes).
  */
 struct unwind_process {
-	__u32 first, count; /* of its mappings */
-	__u32 change;	    /* the count of changes that the slice goes with */
+	__u32 first, count; /* the process's mappings: index of the first, number */
+	__u32 change;	    /* count of changes for which the slice is valid */
 	__u32 serial;	    /* serial number of the slice's contents, never reused */
-	__u32 n_changes;    /* since this was published */
-	__u32 compared;	    /* n_changes + 1 when the count was found to be right; 0: never */
-	__u32 n_copies;	    /* sent since the loader last published a slice for an event */
-	__u32 names;	    /* hashed into stack ids: the meaning of addresses may change */
+	__u32 n_changes;    /* changes since this element was published */
+	__u32 compared;	    /* n_changes + 1 when BPF last found the counts equal; 0: never */
+	__u32 n_copies;	    /* copies sent since the loader last published a slice for an event */
+	__u32 names;	    /* hashed into stack ids: changes if addresses may change meaning */
 };
 
-/*
- * Address range that the kernel has found for a new mapping: nothing was mapped there at that time.
- */
+/* Address range that the kernel chose for a new mapping; nothing was mapped there at that time. */
 struct unwind_area {
 	__u64 start, end; /* end exclusive */
 	__u64 time_ns;
@@ -75,61 +72,60 @@ struct unwind_area {
 
 #define UNWIND_AREAS 16 /* a power of two */
 
-/* In struct unwind_process's names: unwind_perf_maps has the process. */
+/* Bit in unwind_process.names: unwind_perf_maps has the process. */
 #define UNWIND_HAS_PERF_MAP 1U
-#define UNWIND_PERF_MAPS    4096 /* at most */
+#define UNWIND_PERF_MAPS    4096 /* capacity of unwind_perf_maps */
 
 /*
- * By tgid; without an element, all is 0. Replacements of code that the loader has seen, but not
- * published yet, are changes that BPF can't count. So it records the latest areas, and the loader
- * looks for code in them when it publishes. The next one may be half written, and older ones are
- * dropped: while the loader looks at a process's mappings, or an event waits for its turn, hardly
- * more than these are needed.
+ * Changes of a process, by tgid; no element: all is 0. BPF can't count replacements of code that
+ * the loader has seen but not published yet. So BPF records the latest areas, and the loader looks
+ * for code in them when it publishes. The oldest area may be half overwritten by the next one. The
+ * array covers the time in which the loader reads a process's mappings or an event is queued.
  */
 struct unwind_change {
 	__u32 count;
 	__u32 n_copies; /* copies sent while no slice was published */
 	__u64 n_areas;
-	struct unwind_area areas[UNWIND_AREAS]; /* each at its number's remainder */
+	struct unwind_area areas[UNWIND_AREAS]; /* area number n is at index n % UNWIND_AREAS */
 };
 
 struct unwind_mapping {
 	__u64 start, end;  /* addresses; end exclusive */
-	__u64 pages_start; /* address of the first page's first byte, maybe of another file */
+	__u64 pages_start; /* address of the first page's start, which may be in another file */
 	__u32 first_page;
 	__u32 n_pages; /* 0: no tables for this file */
 };
 
 struct unwind_page {
-	__u32 first_cell; /* in the shard */
+	__u32 first_cell; /* index of its first cell in the shard */
 	__u16 shard;
 	__u16 n_cells;
 };
 
-#define UNWIND_RULE_GAP	       0		/* the first rule */
-#define UNWIND_RULE_NOT_YET    ~0U		/* no rule: its shard is not installed yet */
+#define UNWIND_RULE_GAP	       0		/* number of the first rule */
+#define UNWIND_RULE_NOT_YET    ~0U		/* no rule: the shard is not installed yet */
 #define UNWIND_FIRST_PATTERN   UNWIND_MAX_RULES /* numbers of patterns start here */
 #define UNWIND_ROW(low, place) ((__u16)((low) | (place) << 8))
 #define UNWIND_ROW_LOW(row)    ((row)&0xff)
 #define UNWIND_ROW_PLACE(row)  ((row) >> 8)
-#define UNWIND_RULES_AT	       (UNWIND_PAGE_BLOCKS + 1) /* in a page's cells */
+#define UNWIND_RULES_AT	       (UNWIND_PAGE_BLOCKS + 1) /* index of the rules in a page's cells */
 
 struct unwind_shard {
 	__u16 cells[UNWIND_SHARD_CELLS];
 };
 
 /*
- * Rules that follow each other at the same distances in many places, such as those of a function's
- * first and last instructions: all from addresses of one block. offsets[0] is 0.
+ * Rules that follow each other at the same distances in many places, such as for the first and last
+ * instructions of functions; all of their addresses are in one block. offsets[0] is 0.
  */
 struct unwind_pattern {
-	__u8 offsets[UNWIND_PATTERN_STEPS]; /* from the row's address */
+	__u8 offsets[UNWIND_PATTERN_STEPS]; /* distances from the row's address */
 	__u16 rules[UNWIND_PATTERN_STEPS];
 };
 
-#define UNWIND_NO_STEP 255 /* unused offset */
+#define UNWIND_NO_STEP 255 /* marks an unused offset */
 #define UNWIND_PATTERN_END \
-	254 /* the distance from a row in an earlier block: all steps are below */
+	254 /* distance from a row in an earlier block: greater than all offsets */
 
 static inline __attribute__((always_inline)) __u32 unwind_cell(const struct unwind_shard *shard,
 							       __u32 at)
@@ -138,9 +134,9 @@ static inline __attribute__((always_inline)) __u32 unwind_cell(const struct unwi
 }
 
 /*
- * Returns the number of the rule or pattern in a page for the low 16 bits of an address, by the
- * last row at or below them, and the distance from there. It may be one of an earlier block; the
- * page's first row applies to its first byte.
+ * Returns the number of the rule or pattern for the low 16 bits of an address, from the page's last
+ * row at or below them; *distance: from that row. The row may be in an earlier block; the page's
+ * first row applies to its first byte.
  */
 static inline __attribute__((always_inline)) __u32
 unwind_search(const struct unwind_shard *shard, __u32 first_cell, __u32 low, __u32 *distance)
@@ -186,83 +182,83 @@ struct unwind_state {
 	bool sp_may_stay;   /* the next frame's stack may begin anywhere */
 	bool has_registers; /* all of regs are valid: frame 0 */
 	bool has_extra;
-	bool is_behind_signal; /* ip_is_exact because of the frame before */
-	bool uses_bp;	       /* its initial value has determined the walk's path */
+	bool is_behind_signal; /* ip was interrupted by the signal whose frame was walked before */
+	bool uses_bp;	       /* the initial bp has determined the walk's path */
 	bool uses_extra;
 	bool knows_returns; /* the slot's struct unwind_returns belongs to this walk */
-	/* where the registers were read: an address, or UNWIND_OWN, UNWIND_NOWHERE */
+	/* locations from which bp and extra were read: an address, UNWIND_OWN or UNWIND_NOWHERE */
 	__u64 bp_at, extra_at;
 	__u32 recorder; /* for unwind_note(); 0: recording has ended */
 	struct unwind_process process;
-	__u64 salt;		       /* of the slice */
+	__u64 salt;		       /* salt of the slice, for the cache of rules */
 	struct unwind_mapping mapping; /* mapping of the latest ip that was searched for */
 	struct unwind_regs regs;
 };
 
 /*
- * Calls whose return addresses are not on the stack: return probes (uprobes, of any tracer) put the
- * address of a trampoline there, and the kernel keeps the true ones in a list, innermost call
- * first.
+ * A call whose return address is not on the stack: a return probe (uprobe, of any tracer) has
+ * replaced it by the address of a trampoline; the kernel has the true addresses in a list,
+ * innermost call first.
  */
 struct unwind_return {
-	__u64 sp; /* after the return, as the rules say it */
+	__u64 sp; /* stack pointer after the return, according to the rules */
 	__u64 address;
 };
 
 #define UNWIND_PROBE_PAGE    4096
-#define UNWIND_PROBE_CODE    64 /* no trampoline has more bytes */
-#define UNWIND_PROBE_COPY    16 /* nor a copied instruction, to its end */
-#define UNWIND_MAX_RETURNS   16 /* recorded; a walk in BPF goes on along the list */
+#define UNWIND_PROBE_CODE    64 /* maximum bytes of a trampoline */
+#define UNWIND_PROBE_COPY    16 /* maximum bytes of a copied instruction, to its end */
+#define UNWIND_MAX_RETURNS   16 /* maximum recorded calls; a walk in BPF reads on in the list */
 #define UNWIND_RETURNS_CHUNK 8	/* per call: the verifier walks each iteration of a loop */
-#define UNWIND_MAX_PROBED    64 /* in the kernel's list: MAX_URETPROBE_DEPTH */
+#define UNWIND_MAX_PROBED    64 /* maximum length of the kernel's list: MAX_URETPROBE_DEPTH */
 
 struct unwind_returns {
-	__u64 trampoline; /* 0: there are none */
-	__u64 next;	  /* in the kernel's list, not read yet; 0: the end */
-	__u32 n;	  /* calls read; the recorded ones are the last of them */
+	__u64 trampoline; /* address of the trampoline; 0: no return probes */
+	__u64 next;	  /* next unread element of the kernel's list; 0: the end */
+	__u32 n;	  /* number of calls read; calls[] has the last of them */
 	__u32 unused;
 	struct unwind_return calls[UNWIND_MAX_RETURNS];
 };
 
 /*
- * A stack that BPF could not walk to its end, since the loader is not up to date: data for the
- * loader to walk it later. It begins as struct stack_def does.
+ * Copy of a stack that BPF could not walk to its end because the loader's tables were outdated; the
+ * loader walks it later. Begins like struct stack_def.
  */
 struct unwind_copy {
 	__u64 id;
 	__u32 kind;
 	__u32 tgid;
 	__u32 generation;
-	__u16 n_words; /* none */
+	__u16 n_words; /* always 0 */
 	__u16 reason;
 	__u64 time_ns;
 	__u64 map_size;
-	__u32 change;  /* the process's count of changes: mappings of another count don't fit */
+	__u32 change;  /* the process's count of changes: only mappings of this count apply */
 	__u32 n_bytes; /* bytes of the stack, from regs.sp on */
-	__u32 piece;   /* it was read in aligned pieces of N bytes */
-	__u32 holes;   /* a bit for each unreadable piece, which is zeros */
-	__u64 leaf;    /* function that has just returned there; 0: none */
+	__u32 piece;   /* size in bytes of the aligned pieces in which the stack was read */
+	__u32 holes;   /* bit i: piece i was unreadable and is zeros */
+	__u64 leaf;    /* function that has just returned to regs.ip; 0: none */
 	struct unwind_regs regs;
 	struct unwind_returns returns;
 	__u8 bytes[];
 };
 
-/* A thread that is off CPU, for the loader to walk its user stack. */
+/* An off-CPU thread whose user stack the loader walks. */
 struct unwind_thread {
 	__u32 tgid, tid;
 	__u64 generation;
-	__u64 arrivals; /* how often it got a CPU: the rest is valid until that changes */
+	__u64 arrivals; /* times it got a CPU; if this has changed, the fields below are outdated */
 	struct unwind_regs regs;
 	struct unwind_returns returns;
 };
 
-/* Up to a piece of each size may remain unused. */
+/* Sizes of copies in bytes; up to one piece of each size may remain unused. */
 #define UNWIND_COPY_PIECE  1024
-#define UNWIND_COPY_PAGE   4096 /* the pieces of large ones: fewer for the verifier to look at */
+#define UNWIND_COPY_PAGE   4096 /* piece size of large copies: fewer pieces for the verifier */
 #define UNWIND_COPY_SMALL  (3 << 10)
 #define UNWIND_COPY_MEDIUM (9 << 10)
 #define UNWIND_COPY_LARGE  (36 << 10)
-#define UNWIND_MAX_COPIES  256 /* consecutive copies: a walk may end early forever */
+#define UNWIND_MAX_COPIES  256 /* maximum consecutive copies: some walks always end early */
 
 /* How a walk ended. */
 enum unwind_reason {
@@ -277,16 +273,16 @@ enum unwind_reason {
 	UNWIND_NO_PROGRESS, /* the stack pointer did not move up */
 	UNWIND_32BIT,	    /* a 32-bit program */
 	UNWIND_BY_FP,	    /* walked by frame pointers alone: completeness unknown */
-	UNWIND_NO_STACK,    /* the task has none: before its program's start or after its end */
-	UNWIND_RAN_ON,	    /* the thread had gone on when its stack was looked at from outside */
+	UNWIND_NO_STACK,    /* the task has no user stack: it begins or exits */
+	UNWIND_RAN_ON,	    /* the thread continued while its stack was read from outside */
 	UNWIND_NULL,	    /* a return address of 0: the first function of a coroutine */
-	UNWIND_DENIED,	    /* memory of a process that the tracer may not look at from outside */
+	UNWIND_DENIED,	    /* the tracer may not read the process's memory */
 	UNWIND_PROBED,	    /* a return probe is being set or has been hit: the caller is unknown */
 	UNWIND_REASONS,
 };
 
 struct unwind_settings {
-	__u64 address_bits; /* unwind_address_bits() */
+	__u64 address_bits; /* result of unwind_address_bits() */
 	bool by_cfi;
 };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How one frame of a user stack is unwound, shared by BPF and the loader: DWARF call frame
+ * Rule that unwinds one frame of a user stack, shared by BPF and the loader: DWARF call frame
  * information, reduced to the forms that compilers use. "rsp" and "rbp" stand for sp and x29 on
  * arm64, too. The caller's rsp is always the CFA. On x86-64 the return address is at CFA - 8 unless
- * the kind says otherwise. Rules for which this does not hold are UNWIND_BAD. A rule is eight bytes
- * and compares as one 64-bit number: what a kind does not use is zero.
+ * the kind says otherwise. Any other rule is UNWIND_BAD. A rule has eight bytes and compares as one
+ * 64-bit number: fields that its kind does not use are zero.
  */
 #ifndef ABI_UNWIND_RULE_H
 #define ABI_UNWIND_RULE_H
@@ -17,36 +17,36 @@ enum unwind_kind {
 	UNWIND_BP,	 /* CFA = rbp + cfa_off */
 	UNWIND_PLT,	 /* CFA = rsp + 8 + ((rip & 15) >= cfa_off ? 8 : 0) */
 	UNWIND_SP_DEREF, /* CFA = *(rsp + unwind_deref_at()) + unwind_deref_plus() */
-	UNWIND_BP_DEREF, /* the same from rbp */
+	UNWIND_BP_DEREF, /* CFA = *(rbp + unwind_deref_at()) + unwind_deref_plus() */
 	UNWIND_REG,	 /* CFA = register unwind_reg() + unwind_reg_plus(): see unwind_walk.h */
 	UNWIND_RA_REG, /* CFA = rsp + unwind_reg_plus(), return address in register unwind_reg() */
 	UNWIND_CLONE,  /* after clone's system call: the parent, or the child's outermost frame */
-	UNWIND_SIGNAL, /* rsp points into an rt_sigframe: all is read from there */
+	UNWIND_SIGNAL, /* rsp points into an rt_sigframe, which has all registers */
 	UNWIND_END,    /* no caller: the outermost frame */
-	UNWIND_BAD,    /* described in a form that can't be followed */
-	UNWIND_SP_EXACT, /* as UNWIND_SP, to the interrupted code: see unwind_go_interrupted() */
-	UNWIND_SWITCH,	 /* CFA = rbp + cfa_off, on another stack: rsp may go anywhere */
-	UNWIND_GO_STACK, /* to the goroutine's stack, by its thread: see unwind_pack_go() */
-	UNWIND_GO_CALL,	 /* the same from C: at rsp + cfa_off are g and how much of it is used */
+	UNWIND_BAD,    /* has unwind information, in an unsupported form */
+	UNWIND_SP_EXACT, /* as UNWIND_SP, for an interrupted caller: see unwind_go_interrupted() */
+	UNWIND_SWITCH,	 /* CFA = rbp + cfa_off, on another stack: rsp may be anywhere */
+	UNWIND_GO_STACK, /* move to the goroutine's stack, by its thread: see unwind_pack_go() */
+	UNWIND_GO_CALL,	 /* to the goroutine's stack, from C: g and used bytes at rsp + cfa_off */
 	UNWIND_KINDS,
 };
 
 enum unwind_bp_kind {
-	UNWIND_BP_SAME,	  /* the caller's rbp is in rbp */
-	UNWIND_BP_AT_CFA, /* ... was saved at CFA + bp_off */
-	UNWIND_BP_AT_BP,  /* ... was saved at rbp + bp_off: frames that GCC realigns */
-	UNWIND_BP_LOST,	  /* ... is unknown: harmless until a frame needs it */
+	UNWIND_BP_SAME,	  /* caller's rbp is still in rbp */
+	UNWIND_BP_AT_CFA, /* caller's rbp was saved at CFA + bp_off */
+	UNWIND_BP_AT_BP,  /* caller's rbp was saved at rbp + bp_off, in frames that GCC realigns */
+	UNWIND_BP_LOST,	  /* caller's rbp is unknown: harmless until a frame needs it */
 	UNWIND_BP_KINDS,
 };
 
 /*
- * The caller's rbx is followed only in files where a CFA is taken from it, as in the dynamic
- * linker's lazy binding: elsewhere it would only multiply the rules.
+ * Location of the caller's rbx, on x86-64. Set only in files with a CFA that is computed from rbx,
+ * such as the dynamic linker (lazy binding): elsewhere it would only multiply the rules.
  */
 enum unwind_bx_place {
 	UNWIND_BX_LOST,
 	UNWIND_BX_SAME,
-	UNWIND_BX_AT_CFA, /* this value and those above: saved at CFA - 8 * value */
+	UNWIND_BX_AT_CFA, /* this value and higher ones: saved at CFA - 8 * value */
 };
 
 /* Location of the return address, on arm64. Other values: saved at CFA - 8 * value. */
@@ -62,16 +62,16 @@ struct unwind_rule {
 	__u8 bp_kind : 2; /* enum unwind_bp_kind */
 	/* location of one more register: enum unwind_bx_place, unwind_ra_place */
 	__u8 extra_place : 6;
-	__s16 bp_off;  /* in bytes; on arm64 in words of 8 */
-	__s32 cfa_off; /* two numbers in one for UNWIND_*_DEREF and UNWIND_*REG */
+	__s16 bp_off;  /* bytes; on arm64 words of 8 bytes */
+	__s32 cfa_off; /* bytes; UNWIND_*_DEREF and UNWIND_*REG pack two numbers into it */
 };
 
-/* Offsets on x86-64, in bytes from the ucontext, that UNWIND_SIGNAL stands for (kernel ABI). */
-#define UNWIND_UCONTEXT_RBP 120 /* and rbx after it */
+/* Offsets for UNWIND_SIGNAL on x86-64, in bytes from the ucontext (kernel ABI). */
+#define UNWIND_UCONTEXT_RBP 120 /* followed by rbx */
 #define UNWIND_UCONTEXT_RSP 160
 #define UNWIND_UCONTEXT_RIP 168
 
-/* DWARF's numbers. */
+/* DWARF register numbers. */
 #define UNWIND_RBX  3
 #define UNWIND_LINK 30
 
@@ -91,8 +91,8 @@ static inline __s32 unwind_deref_plus(__s32 cfa_off)
 }
 
 /*
- * reg is a DWARF register number (psABI AMD64, figure 3.36; AADWARF64): on x86-64 0..15 are rax rdx
- * rcx rbx rsi rdi rbp rsp r8..
+ * Packs an offset and a register. reg: DWARF number (psABI AMD64, figure 3.36; AADWARF64): on
+ * x86-64 0..15 are rax rdx rcx rbx rsi rdi rbp rsp r8..
  */
 static inline __s32 unwind_pack_reg(__u8 reg, __s32 plus)
 {
@@ -110,10 +110,10 @@ static inline __s32 unwind_reg_plus(__s32 cfa_off)
 }
 
 /*
- * UNWIND_GO_STACK: offsets of the fields by which Go returns. bp_off: on x86-64, of g from the base
- * of thread-local storage; on arm64, of UNWIND_GO_CALL too, words of the frame that lies on the
- * goroutine's stack. Packed here: of g.m, of g.sched.sp and of m.curg; extra_place: how many words
- * after sched.sp is sched.bp. bp_kind is the kind of frame on the goroutine's stack.
+ * Rules of UNWIND_GO_STACK hold offsets of Go's fields. cfa_off: g.m, g.sched.sp and m.curg, see
+ * unwind_pack_go(). bp_off: on x86-64, offset of g from the base of thread-local storage; on arm64,
+ * also in UNWIND_GO_CALL, words of the frame on the goroutine's stack. extra_place: words from
+ * sched.sp to sched.bp. bp_kind: contents of the frame on the goroutine's stack:
  */
 enum unwind_go {
 	UNWIND_GO_CALLED, /* the return address */
@@ -121,7 +121,7 @@ enum unwind_go {
 	UNWIND_GO_SAVED,  /* nothing: the return address is after sched.sp */
 };
 
-#define UNWIND_GO_STACK_HIGH 8 /* of g.stack.hi in g, in all releases */
+#define UNWIND_GO_STACK_HIGH 8 /* offset of g.stack.hi in g, in all releases of Go */
 
 static inline __s32 unwind_pack_go(__u8 m, __u8 sp, __u16 curg)
 {

@@ -10,7 +10,7 @@
 /* Result of unwind_by_stub() for a trampoline for signal handlers: unwind_signal() continues. */
 #define UNWIND_TRAMPOLINE UNWIND_REASONS
 
-/* Memory at a frame pointer. */
+/* Two words at a frame pointer. */
 struct unwind_frame_record {
 	__u64 bp;
 	__u64 return_address;
@@ -21,8 +21,8 @@ UNWIND_INLINE __u64 unwind_code_address(__u64 address);
 UNWIND_INLINE __u64 unwind_register(const struct unwind_regs *regs, __u32 number);
 
 /*
- * Notes a dependency of the walk. Words that the walk reads are noted, and saved registers once
- * they are used; this is for all other dependencies, which can't be compared.
+ * Ends recording: the walk's path depends on something that can't be compared later. Words that the
+ * walk reads are recorded by unwind_note(), saved registers once they are used.
  */
 UNWIND_INLINE void unwind_depend(struct unwind_state *s)
 {
@@ -61,16 +61,16 @@ UNWIND_INLINE int unwind_arrive(struct unwind_state *s, __u64 ip, __u64 sp, __u6
 }
 
 /*
- * Returns true at a return address of 0: there is no caller. Coroutine libraries begin stacks so,
- * but incomplete walks may end there, too. A program interrupted at address 0 has called a null
- * pointer: that is a frame.
+ * Returns true at a return address of 0: there is no caller. Coroutine libraries end stacks with
+ * it, but so may incomplete walks. A program interrupted at address 0 has called a null pointer:
+ * this is a frame.
  */
 UNWIND_INLINE bool unwind_is_null(const struct unwind_state *s)
 {
 	return !s->ip && !s->ip_is_exact;
 }
 
-/* Moves on to the interrupted code; the caller has set where bp and extra were read. */
+/* Moves on to the interrupted code; the caller sets bp_at and extra_at. */
 UNWIND_INLINE int unwind_resume(struct unwind_state *s, __u64 ip, __u64 sp, __u64 bp, __u64 extra)
 {
 	s->ip = ip;
@@ -85,7 +85,7 @@ UNWIND_INLINE int unwind_resume(struct unwind_state *s, __u64 ip, __u64 sp, __u6
 	return UNWIND_GOES_ON;
 }
 
-/* Reads the caller's frame pointer, and where it was saved. */
+/* Reads the caller's frame pointer and sets bp_at, its location. */
 UNWIND_INLINE bool unwind_read_bp(struct unwind_state *s, const struct unwind_rule *rule, __u64 cfa,
 				  __u64 *bp)
 {
@@ -103,12 +103,15 @@ UNWIND_INLINE bool unwind_read_bp(struct unwind_state *s, const struct unwind_ru
 	*bp = s->bp;
 	if (rule->bp_kind == UNWIND_BP_LOST) {
 		s->bp_at = UNWIND_NOWHERE;
-		*bp = 0; /* leads nowhere */
+		*bp = 0; /* an invalid frame pointer */
 	}
 	return true;
 }
 
-/* Reads a register that a rule names: the extra one if it was followed, others only in frame 0. */
+/*
+ * Reads a register that a rule uses. Returns false if it is unknown: the extra one is known if it
+ * was tracked, the rest only in frame 0.
+ */
 UNWIND_INLINE bool unwind_named_register(struct unwind_state *s, __u32 number, __u64 *value)
 {
 	if (number == UNWIND_EXTRA)

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One frame of a walk, given its rule: the same code in the kernel (unwind.bpf.h) and in the loader
+ * Walks one frame, given its rule: the same code in the kernel (unwind.bpf.h) and in the loader
  * (unwind/unwind_remote.c). The includer must define
  *
  *	static bool unwind_read(struct unwind_state *s, void *dst, __u32 size, __u64 addr);
  *
- * which reads the walked task's memory, and
+ * which reads the walked task's memory;
  *
  *	static __u64 unwind_thread_base(struct unwind_state *s);
  *
- * where its thread-local storage is (0: unknown), and
+ * which returns the base of the task's thread-local storage (0: unknown);
  *
  *	static __u64 unwind_address_mask(void);
  *
- * which is unwind_address_bits(), and
+ * which returns unwind_address_bits(); and
  *
  *	static void unwind_note(struct unwind_state *s, __u64 addr, __u64 word);
  *
- * which receives the words that decide where the walk goes, as long as they alone do, with
- * s->uses_bp and s->uses_extra: see unwind_depend(). Stack use here is small: see
- * STACK_PREEMPTIBLE in unwind_slots.bpf.h.
+ * which records the words that, with s->uses_bp and s->uses_extra, alone determine the walk's path:
+ * see unwind_depend(). Functions here use little stack: see STACK_PREEMPTIBLE in
+ * unwind_slots.bpf.h.
  */
 #ifndef ABI_UNWIND_WALK_H
 #define ABI_UNWIND_WALK_H
@@ -107,8 +107,8 @@ UNWIND_INLINE int unwind_apply(struct unwind_state *s, const struct unwind_rule 
 }
 
 /*
- * Moves from the scheduler's stack to the goroutine's, by the values saved at the switch.
- * UNWIND_COMPLETE: there is no goroutine, since the scheduler works for itself.
+ * Moves from the scheduler's stack to the goroutine's, by the values saved at the switch. Returns
+ * UNWIND_COMPLETE if there is no goroutine, since the scheduler works for itself.
  */
 UNWIND_INLINE int unwind_go_stack(struct unwind_state *s, const struct unwind_rule *rule)
 {
@@ -136,8 +136,9 @@ UNWIND_INLINE int unwind_go_stack(struct unwind_state *s, const struct unwind_ru
 }
 
 /*
- * Crosses C code on the scheduler's stack: the goroutine's stack may have moved meanwhile. If the C
- * code was called on the scheduler's stack already, g is 0, and the stack pointer itself is saved.
+ * Moves from C code on the scheduler's stack to its caller on the goroutine's stack, which may have
+ * moved meanwhile. If the caller was on the scheduler's stack, too, the saved g is 0, and the stack
+ * pointer itself is saved.
  */
 UNWIND_INLINE int unwind_go_call(struct unwind_state *s, const struct unwind_rule *rule)
 {
@@ -154,7 +155,7 @@ UNWIND_INLINE int unwind_go_call(struct unwind_state *s, const struct unwind_rul
 		s, rule, kept.g ? high - kept.sp_or_used_bytes : kept.sp_or_used_bytes, s->bp);
 }
 
-/* Moves to interrupted code that was made to look as if it had called. */
+/* Moves to interrupted code that Go made look as if it had made a call. */
 UNWIND_INLINE int unwind_go_interrupted(struct unwind_state *s, const struct unwind_rule *rule)
 {
 	__u64 cfa = s->sp + rule->cfa_off;
@@ -165,7 +166,7 @@ UNWIND_INLINE int unwind_go_interrupted(struct unwind_state *s, const struct unw
 	return reason;
 }
 
-/* Returns true for rules that only Go code has: they are apart, since few walks need them. */
+/* Returns true for Go's rules, which are handled separately: few walks need them. */
 UNWIND_INLINE bool unwind_is_go(const struct unwind_rule *rule)
 {
 	return rule->kind == UNWIND_GO_STACK || rule->kind == UNWIND_GO_CALL;
@@ -195,7 +196,7 @@ UNWIND_INLINE int unwind_by_rule(struct unwind_state *s, const struct unwind_rul
 	}
 }
 
-/* Moves to the caller by decoding the instructions at ip. UNWIND_NO_RULE: they are unknown. */
+/* Moves to the caller by decoding instructions at ip; UNWIND_NO_RULE: they are unknown. */
 UNWIND_INLINE int unwind_by_code(struct unwind_state *s)
 {
 	int reason = unwind_by_stub(s);
@@ -203,10 +204,10 @@ UNWIND_INLINE int unwind_by_code(struct unwind_state *s)
 	return reason == UNWIND_TRAMPOLINE ? unwind_signal(s) : reason;
 }
 
-/* No stack is larger: a more distant value is not a frame pointer, and reading it would fault. */
+/* Maximum bytes of a stack: a more distant frame pointer is invalid, and reading it would fault. */
 #define UNWIND_STACK_BYTES (8U << 20)
 
-/* Follows the frame pointer, for code without a rule; the caller checks that it leads to code. */
+/* Reads the record at the frame pointer, for code without a rule. The caller checks its address. */
 UNWIND_INLINE bool unwind_read_frame_record(struct unwind_state *s,
 					    struct unwind_frame_record *record)
 {

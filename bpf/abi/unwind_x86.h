@@ -5,7 +5,7 @@
 
 #include "abi/unwind_step.h"
 
-/* DWARF's register numbers (figure 3.36). */
+/* Returns the register with a DWARF number (figure 3.36). */
 UNWIND_INLINE __u64 unwind_register(const struct unwind_regs *regs, __u32 number)
 {
 	switch (number) {
@@ -44,7 +44,7 @@ UNWIND_INLINE __u64 unwind_register(const struct unwind_regs *regs, __u32 number
 
 /* A return pops the return address; sp pointed at it when the probe recorded the call. */
 #define UNWIND_RETURN_BYTES 8
-#define UNWIND_MAX_PUSHED   24 /* by the trampoline, since 6.11 */
+#define UNWIND_MAX_PUSHED   24 /* bytes pushed by the trampoline, since 6.11 */
 
 UNWIND_INLINE __u64 unwind_code_address(__u64 address)
 {
@@ -99,7 +99,7 @@ UNWIND_INLINE int unwind_return(struct unwind_state *s, const struct unwind_fram
 	return unwind_arrive(s, saved->return_address, cfa, saved->bp);
 }
 
-/* Moves to the caller by the rule: its frame pointer and return address. */
+/* Moves to the caller by the rule: reads its frame pointer and return address. */
 UNWIND_INLINE int unwind_leave(struct unwind_state *s, const struct unwind_rule *rule, __u64 cfa)
 {
 	struct unwind_frame_record saved;
@@ -118,8 +118,8 @@ UNWIND_INLINE int unwind_leave(struct unwind_state *s, const struct unwind_rule 
 }
 
 /*
- * Handles a system call that returns twice on the same stack: vfork keeps the return address in a
- * register, as the child overwrites it on the stack.
+ * Moves to the caller of a system call that returns twice on the same stack: vfork saves the return
+ * address in a register because the child overwrites it on the stack.
  */
 UNWIND_INLINE int unwind_ra_register(struct unwind_state *s, const struct unwind_rule *rule)
 {
@@ -131,7 +131,7 @@ UNWIND_INLINE int unwind_ra_register(struct unwind_state *s, const struct unwind
 	return unwind_arrive(s, return_address, s->sp + unwind_reg_plus(rule->cfa_off), s->bp);
 }
 
-/* clone gives the child a stack of its own, with nothing on it. The child sees 0 in rax. */
+/* Moves to the caller of clone. The child (rax is 0) has no caller: its stack is new and empty. */
 UNWIND_INLINE int unwind_clone(struct unwind_state *s)
 {
 	__u64 return_address;
@@ -146,13 +146,13 @@ UNWIND_INLINE int unwind_clone(struct unwind_state *s)
 	return unwind_arrive(s, return_address, s->sp + sizeof(return_address), s->bp);
 }
 
-/* By UNWIND_RA_REG or UNWIND_CLONE. */
+/* Moves to the caller by UNWIND_RA_REG or UNWIND_CLONE. */
 UNWIND_INLINE int unwind_around_call(struct unwind_state *s, const struct unwind_rule *rule)
 {
 	return rule->kind == UNWIND_CLONE ? unwind_clone(s) : unwind_ra_register(s, rule);
 }
 
-/* After UNWIND_SP_EXACT: the caller didn't call, but was interrupted. */
+/* Marks the caller as interrupted, after UNWIND_SP_EXACT: it made no call. */
 UNWIND_INLINE void unwind_mark_interrupted(struct unwind_state *s, __u64 cfa)
 {
 	(void)cfa;
@@ -161,7 +161,7 @@ UNWIND_INLINE void unwind_mark_interrupted(struct unwind_state *s, __u64 cfa)
 
 /* ---- Go ---- */
 
-/* g is in thread-local storage; g's m has the goroutine that it runs. */
+/* Finds the current goroutine: g is in thread-local storage, and g's m points to it. */
 UNWIND_INLINE int unwind_go_routine(struct unwind_state *s, const struct unwind_rule *rule,
 				    __u64 *g)
 {
@@ -180,7 +180,10 @@ struct unwind_go_kept {
 	__u64 sp_or_used_bytes, g;
 };
 
-/* Returns from a function on the goroutine's stack: the caller's rbp or not, a return address. */
+/*
+ * Returns from a function on the goroutine's stack, which holds the caller's rbp (UNWIND_GO_FRAMED
+ * only) and the return address.
+ */
 UNWIND_INLINE int unwind_go_return(struct unwind_state *s, const struct unwind_rule *rule, __u64 sp,
 				   __u64 bp)
 {
@@ -205,30 +208,29 @@ UNWIND_INLINE void unwind_go_read_link(struct unwind_state *s, const struct unwi
 }
 
 /*
- * A trampoline for signal handlers without a rule, as musl's, is recognized by its instructions, as
- * in other unwinders: "mov $__NR_rt_sigreturn,%rax; syscall". They are nine bytes: the first eight,
- * and the last eight.
+ * A signal trampoline without a rule, such as musl's, is recognized by its instructions, as in
+ * other unwinders: "mov $__NR_rt_sigreturn,%rax; syscall". They have nine bytes: the first eight,
+ * the last eight.
  */
 #define UNWIND_SIGRETURN_FIRST 0x0f0000000fc0c748ULL
 #define UNWIND_SIGRETURN_LAST  0x050f0000000fc0c7ULL
 
 /*
- * glibc's __start_context has no rule either: the return address of a makecontext(3) function,
- * which has no caller. "mov %rbx,%rsp", and where that is followed by "mov (%rsp),%rdi", or by a
- * look whether there is a shadow stack.
+ * glibc's __start_context, to which a makecontext(3) function returns, has neither a rule nor a
+ * caller. "mov %rbx,%rsp", followed by "mov (%rsp),%rdi" or by a test for a shadow stack.
  */
 #define UNWIND_CONTEXT_CODE	   0x48243c8b48dc8948ULL
 #define UNWIND_CONTEXT_SHADOW_CODE 0x482504f764dc8948ULL
 
 /*
- * Code without a rule that releases its stack and returns, right after its call: "add $n,%rsp; ret"
- * (Intel SDM, volume 2), as the stubs of run-time compilers do. So the instructions themselves
- * define where the caller's stack begins.
+ * Code without a rule that frees its frame and returns, right after a call: "add $n,%rsp; ret"
+ * (Intel SDM, volume 2), such as stubs of JIT compilers. These instructions define where the
+ * caller's stack begins.
  */
 #define UNWIND_STUB_MASK 0xff80ffffffULL /* n is from 0 to 127 */
 #define UNWIND_STUB_CODE 0xc300c48348ULL
 
-/* UNWIND_NO_RULE: the code is none of these. */
+/* Moves to the caller of the code above; UNWIND_NO_RULE: other code. */
 UNWIND_INLINE int unwind_by_stub(struct unwind_state *s)
 {
 	__u64 code = 0, sp, return_address;

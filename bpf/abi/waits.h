@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Waits of threads: settings and records of bpf/sched/waits.bpf.h, on both sides. */
+/* Waits of threads: settings and records of bpf/sched/waits.bpf.h, shared with the loader. */
 #ifndef ABI_WAITS_H
 #define ABI_WAITS_H
 
@@ -12,15 +12,15 @@
 #define STATE_INTERRUPTIBLE 1
 #define STATE_IDLE	    8
 
-/* A stack's remark: bits. */
+/* Bits of a stack's remark. */
 enum wait_remark {
 	WAIT_AT_START = 1,  /* blocked when tracing began */
-	WAIT_AT_END = 2,    /* still blocked when it ended */
-	WAIT_THROTTLED = 4, /* caused by a CPU quota: only with wait_settings.throttled */
+	WAIT_AT_END = 2,    /* still blocked when tracing ended */
+	WAIT_THROTTLED = 4, /* caused by a CPU quota; only with wait_settings.throttled */
 
 	/* Not waits: time on CPU, counted only with wait_settings.on_cpu. */
 	RUN_TIME = 8,	  /* the thread's time on CPU, without a stack */
-	RUN_SAMPLED = 16, /* its samples: value is their total period, part their number */
+	RUN_SAMPLED = 16, /* samples on CPU: value is their total period, part their number */
 };
 
 enum wait_part {
@@ -33,19 +33,19 @@ struct wait_settings {
 	__u64 min_ns, max_ns;
 	__u32 part;	  /* enum wait_part */
 	__u32 states;	  /* bit i: waits in the state of letter i are wanted */
-	__u32 state_mask; /* only waits in one of these kernel states; 0: any */
+	__u32 state_mask; /* bits of the kernel states that are wanted; 0: any */
 	bool waker;
-	bool on_cpu;	  /* the time on CPU is counted too */
-	bool throttled;	  /* the part of waits for a CPU due to CPU quotas is counted separately */
-	bool has_windows; /* several windows of time: each counts its part of a wait */
+	bool on_cpu;	  /* count time on CPU, too */
+	bool throttled;	  /* count time that waits for a CPU owe to quotas separately */
+	bool has_windows; /* time has several windows, each of which counts its part of a wait */
 };
 
 /* Set by the loader before it runs the task iterator. */
 struct wait_window {
 	__u64 start_ns;
-	__u64 end_ns;  /* 0: the window begins */
-	__u64 is_peek; /* only on-CPU time is cut at end_ns, not waits */
-	__u64 is_last; /* tracing has ended */
+	__u64 end_ns;  /* end of the window; 0: a window begins */
+	__u64 is_peek; /* only on-CPU time is cut at end_ns; waits are not */
+	__u64 is_last; /* the last window: tracing has ended */
 };
 
 #endif

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which area of memory an address of the current task lies in, while a page fault of it is being
+ * Finds the memory area of an address of the current task while a page fault at it is being
  * accounted for (mm_account_fault(), mm/memory.c).
  *
  * The kernel then still holds the lock under which it found the area: the process's mmap_lock or,
- * since 6.4, the area's own. The area can't go away, but under its own lock alone the tree of areas
- * may change meanwhile. So the search does what the kernel does in lock_vma_under_rcu(): it takes
- * no lock and relies on RCU, under which BPF programs run. bpf_find_vma() (5.17) would try to take
- * the mmap_lock: the faults of a threaded process would wait for each other, and the helper fails
- * while another task waits for the lock. A result counts only if it contains the address.
+ * since 6.4, the area's own. The area can't be freed, but under its own lock alone the tree of
+ * areas may change meanwhile. So the search works like lock_vma_under_rcu(): it takes no lock and
+ * relies on RCU, under which BPF programs run. bpf_find_vma() (5.17) would try to take the
+ * mmap_lock: faults of a threaded process would wait for each other, and the helper fails while
+ * another task waits for the lock. A result is valid only if it contains the address.
  *
- * After a fault that the kernel completed without the lock (VM_FAULT_COMPLETED, since 6.0), the
- * search finds the area that contains the address now.
+ * If the kernel completed the fault without the lock (VM_FAULT_COMPLETED, since 6.0), the search
+ * finds the area that contains the address now.
  */
 #ifndef AREA_BPF_H
 #define AREA_BPF_H
@@ -22,7 +22,7 @@
 #define TMPFS_MAGIC	0x01021994
 #define HUGETLBFS_MAGIC 0x958458f6
 
-#define AREA_TREE_HEIGHT 8 /* ten slots per level: more areas than a process may have */
+#define AREA_TREE_HEIGHT 8 /* ten slots per level: enough for the maximum number of areas */
 #define AREA_PATH_STEPS	 128
 
 struct {
@@ -39,7 +39,7 @@ struct {
 
 /* ---- the area of an address ---- */
 
-/* NULL: none was found. */
+/* An area; vma is NULL if none was found. */
 struct area {
 	struct vm_area_struct *vma;
 	__u64 start, end;
@@ -63,7 +63,7 @@ static __always_inline bool area_take_if(struct area *area, struct vm_area_struc
 	return false;
 }
 
-/* The kernel caches the last areas of a task, so the one that faulted is among them. */
+/* Searches the kernel's cache of the task's last areas, which has the one that faulted. */
 static __always_inline void area_find_cached(struct area *area, __u64 addr)
 {
 	struct task_struct___before6_1 *task = (void *)bpf_get_current_task();
@@ -76,20 +76,17 @@ static __always_inline void area_find_cached(struct area *area, __u64 addr)
 }
 
 /*
- * The maple tree (since 6.1). An entry is an area or, but for the leaves' entries, a node, whose
- * kind and flags are in the low bits of its address. A node's slot i holds what lies above pivot
- * i - 1 and not above pivot i.
+ * The maple tree (since 6.1). An entry of a leaf is an area, any other a node, with its type and
+ * flags in the low bits of the address. Slot i of a node covers addresses above pivot i - 1 up to
+ * and including pivot i.
  */
 #define MAPLE_NODE_MASK	 255
 #define MAPLE_TYPE_SHIFT 3
 #define MAPLE_TYPE_MASK	 15
-#define MAPLE_RANGE_64	 2 /* below it: leaves */
+#define MAPLE_RANGE_64	 2 /* lower types: leaves */
 #define MAPLE_ARANGE_64	 3
 
-/*
- * Returns 1 if a < b, else 0, for numbers below 2^63. No branch, and written so that compilers add
- * none.
- */
+/* Returns 1 if a < b, else 0, for numbers below 2^63. Without a branch, also after compilation. */
 static __always_inline __u64 maple_is_less(__u64 a, __u64 b)
 {
 	__u64 difference = a - b;
@@ -99,9 +96,9 @@ static __always_inline __u64 maple_is_less(__u64 a, __u64 b)
 }
 
 /*
- * Returns how many of the first `end` pivots lie below the address. Pivots are the last bytes of
- * pages, or of everything, so that pages can be compared. For the verifier this is one path, where
- * a search would be one per pivot and level.
+ * Returns the number of pivots below the address, among the first `end`. Pivots are the last bytes
+ * of pages, or of the address space, so pages are compared. The verifier follows one path; a search
+ * would be one path per pivot and level.
  */
 static __always_inline __u32 maple_index(const __u64 *pivots, __u32 n, __u64 end, __u64 addr)
 {
@@ -132,7 +129,7 @@ static __always_inline __u64 maple_next_in_arange(struct maple_arange_64___since
 			       maple_index(pivots, 9, end, addr));
 }
 
-/* A full node has no space for the index of its last entry. */
+/* Returns the entry for an address. Only nodes that aren't full have their last entry's index. */
 static __always_inline __u64 maple_next_in_range(struct maple_range_64___since6_1 *node, __u64 addr)
 {
 	__u64 pivots[15] = {};
@@ -162,7 +159,7 @@ static __always_inline struct vm_area_struct *area_find_in_tree(__u64 addr)
 	return NULL;
 }
 
-/* False if it isn't found. */
+/* Finds the area of an address. Returns false if there is none. */
 static __always_inline bool area_find(struct area *area, __u64 addr)
 {
 	area->vma = NULL;
@@ -201,7 +198,7 @@ static __always_inline void area_identify_file(struct file *file, struct area_id
 	id->generation = BPF_CORE_READ(inode, i_generation);
 }
 
-/* Fills in a zeroed id. */
+/* Fills in *id, which is zeroed before. */
 static __always_inline void area_identify(const struct area *area, struct area_id *id)
 {
 	struct vm_area_struct *vma = area->vma;
@@ -235,7 +232,7 @@ static __always_inline void area_enter_mount(struct area_walk *walk, struct moun
 	walk->mount_root = BPF_CORE_READ(mount, mnt.mnt_root);
 }
 
-/* Moves from the root of a mount to its mount point. False: there is none. */
+/* Moves from the root of a mount to its mount point. Returns false if there is none. */
 static __always_inline bool area_leave_mount(struct area_walk *walk)
 {
 	struct mount *mount = walk->mount, *parent = BPF_CORE_READ(mount, mnt_parent);
@@ -247,7 +244,7 @@ static __always_inline bool area_leave_mount(struct area_walk *walk)
 	return true;
 }
 
-/* False: it is full. */
+/* Appends a path component. Returns false if the text is full. */
 static __always_inline bool area_append_name(struct area_def *def, const void *name)
 {
 	__u32 at = def->n_bytes;
@@ -261,7 +258,7 @@ static __always_inline bool area_append_name(struct area_def *def, const void *n
 	return bytes > 0;
 }
 
-/* Takes one step. False: this was the last. */
+/* Takes one step. Returns false if it was the last. */
 static __always_inline bool area_step(struct area_walk *walk, struct area_def *def)
 {
 	struct dentry *dentry = walk->dentry, *parent;
@@ -273,7 +270,7 @@ static __always_inline bool area_step(struct area_walk *walk, struct area_def *d
 		def->is_cut = true;
 		return false;
 	}
-	if (parent == dentry) /* of a file without a directory entry, such as a memfd */
+	if (parent == dentry) /* a file without a directory entry, such as a memfd */
 		return false;
 	walk->dentry = parent;
 	return true;
@@ -300,7 +297,7 @@ static __always_inline void area_name_special(struct area_def *def, struct vm_ar
 	area_append_name(def, BPF_CORE_READ(special, name));
 }
 
-/* Sends the name of an area. False: try again later; true: sent, or it needs no name. */
+/* Sends the name of an area. Returns true if it was sent or isn't needed, false to try later. */
 static __always_inline bool area_send_name(struct vm_area_struct *vma, const struct area_id *id)
 {
 	__u32 zero = 0, bytes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Everything in which the supported kernels (5.10 on) differ. Each difference is found by what the
- * running kernel's BTF holds, never by a version number; the version is in the comment.
+ * Differences between the supported kernels (5.10 on). Each is detected from the running kernel's
+ * BTF, never from a version number; versions are in the comments.
  */
 #ifndef COMPAT_BPF_H
 #define COMPAT_BPF_H
@@ -15,13 +15,13 @@
 #include "lib/kernel_entry.bpf.h"
 
 /*
- * The current task is a typed pointer since 5.11 (commit 3ca1032ab7ab); before, it is just an
- * address. A program that handles both defines its own TASK_READ.
+ * The current task is a typed pointer since 5.11 (commit 3ca1032ab7ab); before, an untyped address.
+ * A program that handles both defines its own TASK_READ.
  */
 #define HAS_TYPED_CURRENT \
 	bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)
 
-/* The kernel has a table of its own frames, ORC, which bpf/stack/kernel_walk.bpf.h walks by. */
+/* The kernel has ORC, a table of its frames, which bpf/stack/kernel_walk.bpf.h uses. */
 #if defined(__TARGET_ARCH_x86)
 #define KERNEL_HAS_ORC 1
 #else
@@ -29,8 +29,8 @@
 #endif
 
 /*
- * Reads a field of a task. Programs that get a task as a typed argument (tp_btf, iter) read it
- * directly; a program whose task pointer is just a number defines this as BPF_CORE_READ first.
+ * Reads a field of a task. Programs with a typed task argument (tp_btf, iter) read it directly; a
+ * program whose task pointer is untyped defines TASK_READ as BPF_CORE_READ first.
  */
 #ifndef TASK_READ
 #define TASK_READ(task, field) ((task)->field)
@@ -47,8 +47,8 @@
 #define PF_USER_WORKER	     0x00004000 /* since 6.4; PF_USED_ASYNC before 5.17 */
 
 /*
- * True by the flags of a task that never runs in user space: a kernel thread, or a thread that the
- * kernel has made inside of a process, for io_uring (5.12) or vhost (6.4).
+ * Returns true if the flags are those of a task that never runs in user space: a kernel thread, or
+ * a kernel-created thread of a process, for io_uring (5.12) or vhost (6.4).
  */
 static __always_inline bool flags_are_kthreads(__u32 flags)
 {
@@ -65,7 +65,7 @@ static __always_inline struct task_struct *current_task(void)
 	return (void *)bpf_get_current_task();
 }
 
-/* task_struct.state became __state in 5.14 (commit 2f064a59a11f). */
+/* Returns the task's state. task_struct.state became __state in 5.14 (commit 2f064a59a11f). */
 static __always_inline __u32 task_raw_state(struct task_struct *task)
 {
 	struct task_struct___old *old = (void *)task;
@@ -75,15 +75,15 @@ static __always_inline __u32 task_raw_state(struct task_struct *task)
 	return TASK_READ(old, state);
 }
 
-/* sched_switch's arguments since 5.18 (commit 9c2136be0878); before, the last is missing. */
+/* Arguments of sched_switch since 5.18 (commit 9c2136be0878); before, the last is missing. */
 typedef void (*btf_trace_sched_switch)(void *data, bool preempt, struct task_struct *prev,
 				       struct task_struct *next, unsigned int prev_state);
 
 /*
- * Returns the state in which sched_switch's prev leaves the CPU. In the task itself it may be
- * TASK_WAKING by now, since it can be woken up at any moment; but it is 0 only if the task stays on
- * the run queue. The argument is right otherwise: before 6.14 or so (commit 8feb053d5319) it
- * doesn't know that a pending signal has prevented the task from sleeping.
+ * Returns the state in which sched_switch's prev leaves the CPU. The state in the task itself may
+ * be TASK_WAKING already, since it can be woken up at any moment, but is 0 only if the task stays
+ * on the run queue. The argument is right if that is not 0: before about 6.14 (commit 8feb053d5319)
+ * it ignores that a pending signal has prevented the task from sleeping.
  */
 static __always_inline __u32 switch_state(const volatile __u64 *ctx, struct task_struct *prev)
 {
@@ -95,7 +95,10 @@ static __always_inline __u32 switch_state(const volatile __u64 *ctx, struct task
 	return (__u32)ctx[3] * (negative >> 63);
 }
 
-/* task_struct.on_cpu is a byte in 7.2, an int in 6.18: 0 or 1, so that the first byte suffices. */
+/*
+ * Returns true if the task is on a CPU. on_cpu is a byte in 7.2, an int in 6.18, with values 0 and
+ * 1: the first byte suffices.
+ */
 static __always_inline bool task_is_on_cpu(struct task_struct *task)
 {
 	struct task_struct___byte *bytes = (void *)task;
@@ -107,7 +110,7 @@ static __always_inline bool task_is_on_cpu(struct task_struct *task)
 	return on_cpu;
 }
 
-/* Returns when the task last got a CPU, by the scheduler's clock; 0 without CONFIG_SCHED_INFO. */
+/* Returns the task's last switch-in time, by the scheduler's clock; 0 without CONFIG_SCHED_INFO. */
 static __always_inline __u64 task_last_arrival(struct task_struct *task)
 {
 	if (bpf_core_field_exists(task->sched_info))
@@ -116,8 +119,8 @@ static __always_inline __u64 task_last_arrival(struct task_struct *task)
 }
 
 /*
- * Returns when a task got the CPU that it is about to lose, or has lost since, by the clock of
- * bpf_ktime_get_ns(), which reads now_ns; 0: the scheduler doesn't record it.
+ * Returns the time at which a task last got a CPU, by the clock of bpf_ktime_get_ns(), which reads
+ * now_ns; 0: the scheduler doesn't record it.
  */
 static __always_inline __u64 task_arrival_ns(struct task_struct *task, __u64 now_ns)
 {
@@ -137,7 +140,7 @@ static __always_inline __u64 task_arrivals(struct task_struct *task)
 	return 0;
 }
 
-/* An array of ancestor ids became one of pointers in 6.1 (commit 7f203bc89eb6). */
+/* Returns an ancestor's id. Since 6.1 (commit 7f203bc89eb6) the array has pointers, not ids. */
 static __always_inline __u64 cgroup_ancestor_id(struct cgroup *cgrp, int level)
 {
 	struct cgroup___ids *old = (void *)cgrp;
@@ -155,15 +158,14 @@ static __always_inline __u64 cgroup_ancestor_id(struct cgroup *cgrp, int level)
 #define HAS_TASK_PT_REGS bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)
 
 #define USER_CS_64 0x33
-/* cs with which Xen returns to a guest's user space: FLAT_USER_CS64 */
+/* cs of user space in a Xen guest: FLAT_USER_CS64 */
 #define XEN_USER_CS_64 0xe033
 #define PSTATE_AARCH32 0x10
 #define THREAD_BYTES   (16 << 10) /* THREAD_SIZE, x86-64 and arm64 */
 
 /*
- * Returns the registers with which a task entered the kernel. bpf_task_pt_regs() came with 5.15
- * (commit dd6e10fbd9fb), as did the typed current task with 5.11; before, they lie at the top of
- * the stack.
+ * Returns the registers with which a task entered the kernel. bpf_task_pt_regs() exists since 5.15
+ * (commit dd6e10fbd9fb); before, they are read from the top of the stack.
  */
 static __always_inline const void *task_user_registers(struct task_struct *task)
 {
@@ -183,8 +185,8 @@ static __always_inline const void *current_user_registers(void)
 }
 
 /*
- * Returns true if an NMI has interrupted the kernel's entry, where those registers are being set.
- * cs is read as a word, as contexts are: by the field's size libbpf would have it read in part.
+ * Returns true if an NMI has interrupted the kernel's entry, which is saving those registers. Reads
+ * cs as a whole word, as contexts require: libbpf would relocate a field access to its size.
  */
 static __always_inline bool sample_is_of_entry(const struct bpf_perf_event_data *ctx)
 {
@@ -198,16 +200,16 @@ static __always_inline bool sample_is_of_entry(const struct bpf_perf_event_data 
 #endif
 }
 
-/* False if they can't be read. */
+/* Reads all registers. Returns false if they can't be read. */
 static __always_inline bool read_user_registers(struct unwind_regs *to, const void *from)
 {
 	to->thread_base = 0;
-	return !bpf_probe_read_kernel(to, UNWIND_REGS_BYTES, from); /* the same layout */
+	return !bpf_probe_read_kernel(to, UNWIND_REGS_BYTES, from); /* same layout */
 }
 
 /*
- * Copies the registers that a walk begins with. One by one, where the verifier knows their memory:
- * that takes less than a call which copies all.
+ * Copies the initial registers of a walk, one by one, from memory that the verifier knows: faster
+ * than a helper call that copies all.
  */
 static __always_inline void copy_first_registers(struct unwind_regs *to, const struct pt_regs *from)
 {
@@ -226,7 +228,7 @@ static __always_inline void copy_first_registers(struct unwind_regs *to, const s
 #endif
 }
 
-/* Reads at least the first registers of the current task. */
+/* Reads at least the initial registers of the current task. */
 static __always_inline bool read_first_registers(struct unwind_regs *to)
 {
 	const void *from = current_user_registers();
@@ -244,8 +246,8 @@ static __always_inline bool read_other_registers(struct unwind_regs *to)
 }
 
 /*
- * Returns the base of a thread's storage (the thread pointer), as it was when it last left the CPU
- * or, on x86-64, set it. A program of arm64 sets it without the kernel.
+ * Returns the base of a thread's storage (the thread pointer), as of its last switch-out or, on
+ * x86-64, its last change. On arm64 programs change it without the kernel.
  */
 static __always_inline __u64 task_thread_base(const struct task_struct *task)
 {
@@ -259,7 +261,7 @@ static __always_inline __u64 task_thread_base(const struct task_struct *task)
 static __always_inline bool registers_are_32bit(const struct unwind_regs *regs)
 {
 #if defined(__TARGET_ARCH_x86)
-	__u16 cs = regs->cs; /* kernels with FRED keep more in the upper half */
+	__u16 cs = regs->cs; /* FRED uses the upper half for other data */
 
 	return cs != USER_CS_64 && cs != XEN_USER_CS_64;
 #else
@@ -277,10 +279,7 @@ static __always_inline bool registers_are_kernels(const struct bpf_perf_event_da
 #endif
 }
 
-/*
- * Read the current task's memory descriptor, and a field of it, without helper calls if the task is
- * typed.
- */
+/* Returns the current task's memory descriptor; no helper call if the task is typed. */
 static __always_inline struct mm_struct *current_mm(void)
 {
 	struct task_struct *task;
@@ -293,7 +292,7 @@ static __always_inline struct mm_struct *current_mm(void)
 
 #define MM_READ(mm, field) (HAS_TYPED_CURRENT ? (mm)->field : BPF_CORE_READ(mm, field))
 
-/* NULL: the current task has never hit a uprobe. */
+/* current_uprobes() returns NULL if the current task has never hit a uprobe. */
 #define HAS_UPROBES bpf_core_field_exists(((struct task_struct *)0)->utask)
 
 static __always_inline struct uprobe_task *current_uprobes(void)
@@ -308,7 +307,7 @@ static __always_inline struct uprobe_task *current_uprobes(void)
 	return BPF_CORE_READ(task, utask);
 }
 
-/* Since 6.4 a fault is handled first under the lock of its area alone. */
+/* Returns true if the fault is handled under its area's lock alone, as is tried first since 6.4. */
 static __always_inline bool fault_has_own_lock(__u32 flags)
 {
 	return bpf_core_enum_value_exists(enum fault_flag, FAULT_FLAG_VMA_LOCK) &&
@@ -333,7 +332,7 @@ static __always_inline bool fault_has_own_lock(__u32 flags)
 #define NR_FUTEX	     98
 #define NR_RT_SIGRETURN	     139
 #define NR_CLONE	     220
-#define NR_FORK		     NR_CLONE /* the only one there is */
+#define NR_FORK		     NR_CLONE /* arm64 has only clone */
 #define NR_VFORK	     NR_CLONE
 #define NR_EXIT		     93
 #define NR_EXIT_GROUP	     94
@@ -354,7 +353,7 @@ static __always_inline bool fault_has_own_lock(__u32 flags)
 #define THREAD_STATUS_COMPAT 0x0002	 /* TS_COMPAT, x86 */
 #define THREAD_FLAG_32BIT    (1UL << 22) /* TIF_32BIT, arm64 */
 
-/* True while a task is in a call of the 32-bit interface; 64-bit programs can make them, too. */
+/* Returns true if a task is in a 32-bit system call; 64-bit programs can make them, too. */
 static __always_inline bool task_is_compat(struct task_struct *task)
 {
 #if defined(__TARGET_ARCH_x86)
@@ -364,7 +363,7 @@ static __always_inline bool task_is_compat(struct task_struct *task)
 #endif
 }
 
-/* Returns the number of the call that is being left, from a typed tracepoint's argument. */
+/* Returns the number of the returning call, from a typed tracepoint's argument. */
 static __always_inline __s32 call_number(struct pt_regs *regs)
 {
 #if defined(__TARGET_ARCH_x86)
@@ -385,9 +384,8 @@ static __always_inline bool call_is_of_uprobe(__s32 number)
 }
 
 /*
- * Returns the number of a call that has restored the registers of an earlier moment and left -1 as
- * its number. The kernel's trampolines for uprobes make their call just before the address that it
- * returns to; a sigreturn returns anywhere else.
+ * Returns the number of a call that has restored earlier registers and left -1 as its number. The
+ * call of a uprobe trampoline is just before its return address; a sigreturn returns anywhere else.
  */
 static __always_inline __s32 restoring_call_number(struct pt_regs *regs)
 {
@@ -412,10 +410,7 @@ static __always_inline __s32 restoring_call_number(struct pt_regs *regs)
 }
 #endif
 
-/*
- * Returns true for calls that restore registers of an earlier moment: their result register isn't
- * theirs.
- */
+/* Returns true for calls that restore earlier registers, which overwrite the call's result. */
 static __always_inline bool call_restores_registers(__s32 number, bool is_compat, long result)
 {
 	if (!is_compat)
@@ -425,9 +420,9 @@ static __always_inline bool call_restores_registers(__s32 number, bool is_compat
 }
 
 /*
- * Finds the number of the call that a task is in. False if it is in none, but in the kernel for a
- * fault or an interrupt, or not at all. On x86 an exception leaves its error code where a call
- * leaves its number; but only a call waits with -ENOSYS for its result.
+ * Finds the number of the system call that a task is in. Returns false if it is in user space, or
+ * in the kernel for a fault or an interrupt. On x86 an exception saves its error code in place of
+ * the number; but only a call has -ENOSYS as its preliminary result.
  */
 static __always_inline bool user_call_number(struct task_struct *task, __s32 *number)
 {
@@ -446,20 +441,20 @@ static __always_inline bool user_call_number(struct task_struct *task, __s32 *nu
 #endif
 }
 
-/* A call with the arguments that the tools use: not the third and fourth. */
+/* A system call with the arguments that the tools use: all but the third and fourth. */
 struct user_call {
 	__s32 number;
 	__u64 args[5];
 };
 
 #if defined(__TARGET_ARCH_x86)
-/* The argument registers as they lie in struct pt_regs. */
+/* Argument registers in the order of struct pt_regs. */
 struct call_registers {
 	unsigned long r8, ax, cx, dx, si, di, orig_ax;
 };
 #endif
 
-/* Finds the call that a task is in. False as in user_call_number(). */
+/* Finds the system call that a task is in. Returns false like user_call_number(). */
 static __always_inline bool user_call_read(struct task_struct *task, struct user_call *call)
 {
 	const struct pt_regs *regs = task_user_registers(task);
@@ -483,25 +478,26 @@ static __always_inline bool user_call_read(struct task_struct *task, struct user
 #endif
 }
 
-/* True at the return of a function that was entered with the stack pointer sp. */
+/* Returns true at the return of a function that was entered with the stack pointer sp. */
 static __always_inline bool returns_from(struct pt_regs *ctx, __u64 sp)
 {
 #if defined(__TARGET_ARCH_x86)
-	return PT_REGS_SP(ctx) == sp + sizeof(__u64); /* the return address is gone */
+	return PT_REGS_SP(ctx) == sp + sizeof(__u64); /* the return address is popped */
 #else
 	return PT_REGS_SP(ctx) == sp;
 #endif
 }
 
 /*
- * A thread may be in the middle of a probe, and not in its own code:
+ * A thread may be in the middle of a probe, outside of its own code:
  *
- * 1. x86: int3 has been executed in the place of an instruction, and ip is after it
- * 2. it executes a copy of the instruction, in the process's page for that
- * 3. a call under a return probe has returned to the trampoline, at the start of that page
+ * 1. x86: int3, in place of an instruction, has been executed, and ip is after it 2. a copy of the
+ * instruction is being executed, in the process's probe page 3. a call under a return probe has
+ * returned to the trampoline, at the start of that page
  *
- * Its registers become those that it will go on with. With 1 it will execute the instruction: if
- * that was a push, what it has pushed says that it has done so already.
+ * The functions below set its registers to those with which it continues. In case 1 ip becomes that
+ * of the instruction, which will be executed, unless it is a push that has been emulated already:
+ * then a register's value is on the stack.
  */
 static __always_inline void unwind_leave_trap(struct unwind_regs *regs)
 {
@@ -520,8 +516,9 @@ static __always_inline void unwind_leave_trap(struct unwind_regs *regs)
 }
 
 /*
- * x86, since 6.11: the trampoline ends with "pop %r11; pop %rcx; ret", for which the kernel
- * replaces the saved rax by the true address.
+ * Moves the registers past the end of a return trampoline; returns false elsewhere. x86, since
+ * 6.11: it ends with "pop %r11; pop %rcx; ret", for which the kernel replaces the saved rax by the
+ * true address.
  */
 static __always_inline bool unwind_leave_by_pops(struct unwind_regs *regs, __u32 code)
 {
@@ -545,8 +542,8 @@ static __always_inline bool unwind_leave_by_pops(struct unwind_regs *regs, __u32
 }
 
 /*
- * Reads an argument of a raw tracepoint. The compiler likes to add the offset to the pointer first,
- * which the verifier refuses.
+ * Reads an argument of a raw tracepoint. Uses assembly because compilers may add the offset to the
+ * pointer first, which the verifier rejects.
  */
 static __always_inline __u64 raw_tp_arg(const __u64 *ctx, const int i)
 {
@@ -560,7 +557,7 @@ static __always_inline __u64 raw_tp_arg(const __u64 *ctx, const int i)
  * Return arguments of the kernel's memory tracepoints. The slab allocator passes the caller's
  * address, the pointer, bytes requested and bytes allocated (in 6.0: the cache, bytes requested).
  * Since 6.1 (commit 2c1d697fb8ba) kmem_cache_alloc has the cache in place of the bytes; the loader
- * looks whether that event has a record of its own then (trace_event_raw_kmem_cache_alloc).
+ * detects this by the event's own record (trace_event_raw_kmem_cache_alloc).
  */
 static __always_inline __u64 kmem_bytes(const __u64 *ctx)
 {
@@ -577,9 +574,7 @@ static __always_inline __u64 kmem_cache_bytes(const __u64 *ctx, bool has_cache)
 #define PERCPU_HAS_CALLER \
 	bpf_core_field_exists(((struct trace_event_raw_percpu_alloc_percpu *)0)->call_site)
 
-/*
- * Since 5.19 percpu_alloc_percpu's first field is the caller, and its last one the bytes allocated.
- */
+/* Returns the pointer. Since 5.19 the event begins with the caller and ends with the bytes. */
 static __always_inline __u64 percpu_pointer(const __u64 *ctx)
 {
 	return PERCPU_HAS_CALLER ? raw_tp_arg(ctx, 7) : raw_tp_arg(ctx, 6);
@@ -594,7 +589,7 @@ static __always_inline __u64 percpu_bytes(const __u64 *ctx)
 
 /*
  * Arguments of block_rq_insert, block_rq_issue and block_rq_requeue: since 5.11 (commit
- * a54895fa057c), and late in 5.10, the request alone; before, the queue precedes it.
+ * a54895fa057c), and in late 5.10 releases, only the request; before, the queue and the request.
  */
 typedef void (*btf_trace_block_rq_issue)(void *data, struct request *rq);
 
@@ -605,11 +600,11 @@ static __always_inline struct request *request_of_queue(const __u64 *ctx)
 	return (void *)raw_tp_arg(ctx, 1);
 }
 
-/* block_io_start: since 6.5 (commit 5a80bd075f3b), in the context of the task that submits. */
+/* block_io_start: since 6.5 (commit 5a80bd075f3b), in the context of the submitting task. */
 typedef void (*btf_trace_block_io_start)(void *data, struct request *rq);
 #define HAS_IO_START bpf_core_type_exists(btf_trace_block_io_start)
 
-/* Returns the request's disk. The queue has it since 5.17 (commit f3fa33acca9f). */
+/* Returns the request's disk, which is a field of the queue since 5.17 (commit f3fa33acca9f). */
 static __always_inline struct gendisk *request_disk(struct request *rq)
 {
 	struct request___before5_17 *old = (void *)rq;
@@ -621,7 +616,7 @@ static __always_inline struct gendisk *request_disk(struct request *rq)
 
 #define DEVICE_MINOR_BITS 20
 
-/* Returns the device number of the request's disk, as the kernel packs it; 0: no disk. */
+/* Returns the device number of the request's disk, in the kernel's format; 0: no disk. */
 static __always_inline __u32 request_disk_number(struct request *rq)
 {
 	struct gendisk *disk = request_disk(rq);
@@ -630,9 +625,8 @@ static __always_inline __u32 request_disk_number(struct request *rq)
 }
 
 /*
- * Returns the number of the device that the request was made for: the disk or a partition; 0:
- * unknown, because the disk has its statistics off. Partitions became block devices in 5.11
- * (commit 0d02129e76ed).
+ * Returns the number of the request's device, a disk or a partition; 0: unknown, since the disk's
+ * statistics are off. Partitions became block devices in 5.11 (commit 0d02129e76ed).
  */
 static __always_inline __u32 request_part_number(struct request *rq)
 {
@@ -648,9 +642,9 @@ static __always_inline __u32 request_part_number(struct request *rq)
 #define REQ_OP_FLUSH 2
 
 /*
- * Returns when the request was made; 0: unknown. A request without statistics, such as one of a
- * program that talks to the disk itself, has no device; since 6.13 it keeps the time of an earlier
- * one in its place. A flush has its own time.
+ * Returns the request's creation time; 0: unknown. A request without statistics, such as a
+ * passthrough request of a program, has no device, and since 6.13 an outdated time. A flush has no
+ * device, but a valid time.
  */
 static __always_inline __u64 request_made_ns(struct request *rq)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The target filter of all tools. A test that is off is dead code for the verifier and costs
- * nothing. filter_task() tests the task it is given, which is the one that waits, faults or is
- * sampled, not the task that happens to be current.
+ * The target filter of all tools. A test that is off is dead code and costs nothing. filter_task()
+ * tests its argument (the task that waits, faults or is sampled), which need not be the current
+ * task.
  */
 #ifndef FILTER_BPF_H
 #define FILTER_BPF_H
@@ -12,11 +12,11 @@
 #include "abi/filter.h"
 
 #define FILTER_MAX_IDS	  16384
-#define FILTER_MAX_LEVELS 32 /* of cgroups that are searched; pid namespaces nest no deeper */
+#define FILTER_MAX_LEVELS 32 /* levels of cgroups searched; pid namespaces nest no deeper */
 
 const volatile struct filter_settings filter SEC(".rodata.filter");
 
-/* The loader changes it when a service is restarted and gets a new cgroup. */
+/* Id of the traced cgroup. The loader changes it when a restarted service gets a new cgroup. */
 __u64 filter_cgroup_id SEC(".data.filter") = 0;
 
 #define FILTER_SET(name, key_type, value_type)       \
@@ -28,10 +28,10 @@ __u64 filter_cgroup_id SEC(".data.filter") = 0;
 	} name SEC(".maps")
 
 FILTER_SET(filter_tgids, __u32, __u8);
-FILTER_SET(filter_pids, __u32, __u32); /* ids in the initial pid namespace, and in the caller's */
+FILTER_SET(filter_pids, __u32, __u32); /* pid in the initial namespace -> pid in the caller's */
 FILTER_SET(filter_tids, __u32, __u8);
 
-/* Returns the id that a pid has in the caller's pid namespace; 0 if it isn't visible there. */
+/* Returns the pid's number in the caller's pid namespace; 0 if it isn't visible there. */
 static __always_inline __u32 pid_in_namespace(struct pid *pid)
 {
 	__u32 level = BPF_CORE_READ(pid, level);
@@ -46,7 +46,7 @@ static __always_inline __u32 pid_in_namespace(struct pid *pid)
 	return 0;
 }
 
-/* Ids as the caller sees them: its own pid namespace's. */
+/* Returns the task's id in the caller's pid namespace. */
 static __always_inline __u32 task_tid(struct task_struct *task)
 {
 	if (filter.pidns_inum)
@@ -122,7 +122,7 @@ static __always_inline bool filter_has(__u32 tests)
 	return filter.tests & tests;
 }
 
-/* Returns true if threads of that process may be traced. */
+/* Returns true if threads of the process may be traced. */
 static __always_inline bool filter_tgid(__u32 tgid)
 {
 	if (filter_has(FILTER_TGID) && tgid != filter.tgid)
@@ -144,14 +144,14 @@ static __always_inline bool filter_ids(struct task_struct *task, __u32 tgid)
 	return !filter_has(FILTER_TIDS) || bpf_map_lookup_elem(&filter_tids, &tid);
 }
 
-/* Returns true if the task is to be traced. cgrp: tested in place of its own; NULL: its own. */
+/* Returns true if the task is traced. cgrp: cgroup to test; NULL: the task's. */
 static __always_inline bool filter_task_in(struct task_struct *task, struct cgroup *cgrp)
 {
 	__u32 tgid = task_tgid(task);
 
 	if (tgid == filter.self_tgid)
 		return false;
-	if (!filter.tests) /* skips the tests below */
+	if (!filter.tests) /* fast path */
 		return true;
 	if (!filter_ids(task, tgid))
 		return false;
@@ -165,13 +165,13 @@ static __always_inline bool filter_task_in(struct task_struct *task, struct cgro
 	return filter_cgroup(cgrp ? cgrp : BPF_CORE_READ(task, cgroups, dfl_cgrp));
 }
 
-/* Returns true if the task is to be traced. */
+/* Returns true if the task is traced. */
 static __always_inline bool filter_task(struct task_struct *task)
 {
 	return filter_task_in(task, NULL);
 }
 
-/* --follow: a child of a traced process is traced. Loaded only with that option. */
+/* Adds a child of a traced process to the filter. Loaded only with --follow. */
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(filter_fork, struct task_struct *parent, struct task_struct *child)
 {
@@ -191,8 +191,8 @@ int BPF_PROG(filter_fork, struct task_struct *parent, struct task_struct *child)
 }
 
 /*
- * A pid can be used again once the process's first thread has been reaped. It has no pid in a
- * namespace any more then.
+ * Removes a process from the filter when its first thread is reaped, since its pid may then be
+ * reused. Its pid in the caller's namespace is gone by then and comes from filter_pids.
  */
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(filter_free, struct task_struct *task)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Recording into histograms: one for everything, per CPU and so without atomics, or one for each
- * key (process, thread, disk, CPU, cgroup), an octave of it per element of a hash table.
+ * Records values in a single histogram, per CPU and thus without atomics, or in one per key
+ * (process, thread, disk, CPU, cgroup), with one element of a hash table per octave.
  */
 #ifndef HIST_BPF_H
 #define HIST_BPF_H
@@ -28,8 +28,8 @@ struct {
 TABLE_WITH_TURNS(hist_table, struct hist_key, struct hist_octave, 32768);
 
 /*
- * Names of the keys, stored because their owners may be gone when the table is printed. They are
- * never deleted: an LRU map evicts the least recently written ones, which have been printed.
+ * Names of the keys, since their owners may be gone when the table is printed. Never deleted: the
+ * LRU map evicts the least recently written names, which have been printed.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -52,7 +52,7 @@ static __always_inline void hist_update_max(struct hist_octave *o, __u64 fixed)
 		o->max = fixed;
 }
 
-/* A global function: the verifier checks it once, not once for each call and path. */
+/* Records a value. A global function: the verifier checks it once, not once per call and path. */
 __noinline int hist_record(__u64 ns)
 {
 	__u64 fixed = hist_to_fixed(ns);
@@ -67,7 +67,7 @@ __noinline int hist_record(__u64 ns)
 	return 0;
 }
 
-/* Returns the octave of a key; creates it, with the key's name, on the first value. */
+/* Returns the octave of a key; NULL: table full. A new octave is created with the key's name. */
 static __always_inline struct hist_octave *hist_find_octave(const struct hist_key *key,
 							    const void *name)
 {

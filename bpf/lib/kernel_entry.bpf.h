@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A sample by an NMI may come while the kernel is being entered: then the saved registers are still
- * those of the previous entry. The kernel's own samples have no registers then, either
- * (perf_get_regs_user(), arch/x86/kernel/perf_regs.c).
+ * Detects NMI samples during the kernel's entry, when the saved user registers are still those of
+ * the previous entry. perf's samples have no user registers then, either (perf_get_regs_user(),
+ * arch/x86/kernel/perf_regs.c).
  */
 #ifndef KERNEL_ENTRY_BPF_H
 #define KERNEL_ENTRY_BPF_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The kernel itself prints the symbols of a few addresses, as in a backtrace, into the file of an
- * iterator. Reading /proc/kallsyms would make the kernel print 10^5 lines.
+ * Prints the kernel symbols of a few addresses, in the format of a backtrace, through an iterator's
+ * file. Reading /proc/kallsyms would make the kernel print 10^5 lines.
  */
 #ifndef KSYMS_BPF_H
 #define KSYMS_BPF_H

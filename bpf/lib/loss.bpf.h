@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Counting what could not be recorded. */
+/* Counts losses: events that could not be recorded. */
 #ifndef LOSS_BPF_H
 #define LOSS_BPF_H
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Hash tables that the loader can take away while BPF fills them. Two tables alternate; the loader
- * makes the second one when its turn comes. A slot in an array of maps (NAMEs) holds the one in
- * use; its update returns when no program uses the old table any more, so the old table is then
- * exact. See run/bpfmap.h.
+ * Hash tables that the loader can drain while BPF fills them. Two tables alternate; the loader
+ * creates the second one when it is first needed. An array of maps with one element (NAMEs) refers
+ * to the table in use; its update returns when no program uses the old table any more, so the old
+ * table is then complete. See run/bpfmap.h.
  *
- * An empty slot means the first table: filling the slot would cost a grace period of milliseconds
- * at the start. The slot's inner map is a pattern, made and thrown away at load; its size is
+ * An empty element means the first table: setting it would cost a grace period of milliseconds at
+ * the start. The inner map in the declaration is only a template for libbpf; its size is
  * irrelevant.
  */
 #ifndef TABLE_BPF_H

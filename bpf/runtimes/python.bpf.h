@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Walks the Python frames of the current task, and appends their words to those of its native
- * stack, which has been walked into the same slot. See abi/python.h for how they are found, and
- * unwind.bpf.h for why functions are global and pass the slot's number around.
+ * Walks the Python frames of the current task and appends their words to its native stack, which is
+ * in the same slot. See abi/python.h for how frames are found, and unwind.bpf.h for why functions
+ * are global and pass the slot's number.
  *
- * All of it is the traced program's memory, which may hold anything: the search is bounded by the
- * number of turns, and a frame counts only if it has a code object. Unreadable or unexpected
- * contents drop their segment, and all segments outside of it.
+ * The traced program's memory may hold anything: the walk has a maximum number of steps, and a
+ * frame is valid only if it has a code object. Unreadable or unexpected contents drop their segment
+ * and all outer segments.
  */
 #ifndef PYTHON_BPF_H
 #define PYTHON_BPF_H
@@ -19,14 +19,14 @@
 enum python_turn {
 	PYTHON_GOES_ON,
 	PYTHON_ENDS,
-	PYTHON_LOOKS_ON, /* for another state */
+	PYTHON_LOOKS_ON, /* searching another state */
 };
 
-#define PYTHON_NO_CODE	   0 /* instead of a fingerprint */
+#define PYTHON_NO_CODE	   0 /* in place of a fingerprint: not a code object */
 #define PYTHON_NO_FRAME	   1 /* a code object that is not shown */
 #define PYTHON_LAST_TAG	   7 /* 3.14: tag in the low bits of f_executable */
 #define PYTHON_PAGE	   4096
-#define PYTHON_CHUNK	   16 /* at most 16^3 frames are visited: the list may be a circle */
+#define PYTHON_CHUNK	   16 /* at most 16^3 frames are visited: the list may be cyclic */
 #define PYTHON_NO_PLACE	   STACK_DEPTH
 #define PYTHON_PLACE_STEPS 10 /* 2^10 is above STACK_DEPTH */
 #define PYTHON_LOOKS	   64 /* maximum number of interpreters and thread states visited */
@@ -34,15 +34,15 @@ enum python_turn {
 #define python_u64(bytes, at) (*(__u64 *)((bytes) + ((at)&0x78)))
 #define python_code(w, field) (*(__u64 *)((w)->code + ((w)->layout.code_##field & 0xf8)))
 #define python_u8(bytes, at)  (*(volatile __u8 *)((bytes) + ((at)&0x7f)))
-#define python_keep(var)      asm volatile("" : "+r"(var)) /* bound for the verifier */
+#define python_keep(var)      asm volatile("" : "+r"(var)) /* preserves a bound */
 
 /* ---- identity of a code object ---- */
 
 /*
- * Fingerprint of a code object, which differs from that of any other, even one at the same address:
- * process, address, file, and its version, a number that Python gives each since 3.12; before, its
- * first line, the table of its lines and the hash that Python stores of its name. Little of it is
- * read.
+ * Returns a code object's fingerprint, which differs from that of any other, even a later one at
+ * the same address: a hash of process, address, file and version, a serial number since 3.12;
+ * before, of the first line, the line table's address and the name's stored hash instead of the
+ * version. Reads only these fields.
  */
 __noinline __u64 python_fingerprint(__u32 slot, __u64 code_at)
 {
@@ -70,7 +70,7 @@ __noinline __u64 python_fingerprint(__u32 slot, __u64 code_at)
 		fingerprint = runtime_mix(fingerprint, python_code(w, lines));
 	}
 	return runtime_mix(fingerprint, python_code(w, file)) * 0xbf58476d1ce4e5b9ULL |
-	       2; /* neither of the two values above */
+	       2; /* differs from PYTHON_NO_CODE and PYTHON_NO_FRAME */
 }
 
 /* ---- definitions ---- */
@@ -111,7 +111,7 @@ static __always_inline bool python_read_name(struct python_walk *w)
 	return !bpf_probe_read_user(def->name, n & (PYTHON_NAME_BYTES - 1), (void *)at);
 }
 
-/* Reads the path of the file, of a long one the end, which says more than its beginning. */
+/* Reads the file's path; of a long path the end, which is more specific. */
 static __always_inline bool python_read_file(struct python_walk *w)
 {
 	struct python_def *def = &w->def;
@@ -141,13 +141,13 @@ static __always_inline __u32 python_read_lines(struct python_walk *w)
 	if (bpf_probe_read_user(def->lines, n & (PYTHON_LINES_BYTES - 1),
 				(void *)(table + PYTHON_BYTES_TEXT)))
 		return 0;
-	def->lines_kind = w->layout.lines_kind; /* in 3.9 an empty one is meaningful, too */
+	def->lines_kind = w->layout.lines_kind; /* in 3.9 an empty table has a meaning, too */
 	return n;
 }
 
 /*
- * Returns true for the code object that 3.13 and later put below an __init__() that was called
- * without leaving the interpreter.
+ * Returns true for the code object that 3.13 and later insert as the caller of an __init__() that
+ * runs in the same call of the interpreter.
  */
 static __always_inline bool python_is_shim(const __u8 *code, __u32 first_line)
 {
@@ -155,7 +155,7 @@ static __always_inline bool python_is_shim(const __u8 *code, __u32 first_line)
 	       !first_line;
 }
 
-/* Sends the definition of a fingerprint. Returns it, or PYTHON_NO_CODE or PYTHON_NO_FRAME. */
+/* Sends a code object's definition. Returns fingerprint, PYTHON_NO_CODE or PYTHON_NO_FRAME. */
 __noinline __u64 python_define(__u32 slot, __u64 code_at, __u64 fingerprint)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -195,9 +195,7 @@ static __always_inline void python_push(struct stack_scratch *scratch, __u64 wor
 	scratch->def.n_words = n + 1;
 }
 
-/*
- * Adds a frame to the segment; the first frame begins the segment. Does nothing if it doesn't fit.
- */
+/* Adds a frame to the segment; the first one begins it. Does nothing if it doesn't fit. */
 static __always_inline void python_push_frame(struct stack_scratch *scratch, struct python_walk *w,
 					      __u64 word, __u32 instruction)
 {
@@ -214,8 +212,8 @@ static __always_inline void python_push_frame(struct stack_scratch *scratch, str
 }
 
 /*
- * Returns the native frame that holds a stack address: a frame extends from its stack pointer to
- * the next frame's. Addresses above the last known frame belong to one more.
+ * Returns the index of the native frame that holds a stack address: a frame extends from its stack
+ * pointer to the next frame's. n_native: the address is above the last known frame.
  */
 __noinline __u32 python_find_place(__u32 slot, __u64 addr)
 {
@@ -245,8 +243,9 @@ static __always_inline void python_drop_segment(struct stack_scratch *scratch,
 }
 
 /*
- * A segment without frames, or whose frame isn't found, is left out. A full one is the last. After
- * the last native frame, segments of several states would have no order.
+ * Ends a segment with the native frame that holds the marker. Drops it without frames, or if no
+ * native frame holds the marker, or if it follows the last native frame in a second state: such
+ * segments have no order.
  */
 __noinline int python_end_segment(__u32 slot, __u64 mark)
 {
@@ -269,7 +268,7 @@ __noinline int python_end_segment(__u32 slot, __u64 mark)
 
 /* ---- the walk ---- */
 
-/* Reads the next frame into the window unless it is there. False: it can't be read. */
+/* Reads the next frame into the window, unless present. Returns false if it can't be read. */
 static __always_inline bool python_fetch(struct python_walk *w)
 {
 	__u64 at = w->frame;
@@ -277,7 +276,7 @@ static __always_inline bool python_fetch(struct python_walk *w)
 
 	if (at >= w->window && at + PYTHON_FRAME_BYTES <= w->window_end)
 		return true;
-	below = at & (PYTHON_PAGE - 8); /* another page might not be there */
+	below = at & (PYTHON_PAGE - 8); /* the previous page may be unmapped */
 	below = below < PYTHON_WINDOW_BELOW ? below : PYTHON_WINDOW_BELOW;
 	python_keep(below);
 	below &= PYTHON_WINDOW_BYTES - 1;
@@ -294,7 +293,7 @@ static __always_inline struct python_recent *python_recent_of(struct python_walk
 	return &w->recent[(w->code_at >> 4 ^ w->code_at >> 8) % PYTHON_RECENT];
 }
 
-/* Returns the fingerprint of a frame's code object, as python_define() has it. */
+/* Returns the fingerprint of a frame's code object, see python_define(); cached if possible. */
 static __always_inline __u64 python_recall(__u32 slot, struct python_walk *w)
 {
 	struct python_recent *recent = python_recent_of(w);
@@ -313,8 +312,8 @@ static __always_inline __u64 python_recall(__u32 slot, struct python_walk *w)
 }
 
 /*
- * Visits a frame. Its data is in the walk, to save stack. When a frame doesn't fit, the walk
- * continues to its segment's end, and only the innermost frames of that are recorded.
+ * Visits a frame, whose data is in the walk, to save stack. If a frame doesn't fit, the walk
+ * continues to its segment's end, and only the segment's innermost frames are recorded.
  */
 __noinline int python_visit(__u32 slot)
 {
@@ -336,9 +335,10 @@ __noinline int python_visit(__u32 slot)
 }
 
 /*
- * 3.11: from a segment's struct _PyCFrame to the one before. A call that has just begun has
- * published its own, which leads to an earlier call's remains; its caller is another one. Then the
- * frames found are dropped. Inline: on 5.10 one more call takes too much stack.
+ * 3.11: moves from a segment's struct _PyCFrame to the previous one. A new call may have published
+ * its _PyCFrame before it has set the frame: then this leads to the remains of an earlier call, and
+ * the callers don't match. Drops all frames found in this case. Inline: on 5.10 one more call takes
+ * too much stack.
  */
 static __always_inline int python_leave_cframe(__u32 slot, struct python_walk *w)
 {
@@ -356,9 +356,10 @@ static __always_inline int python_leave_cframe(__u32 slot, struct python_walk *w
 }
 
 /*
- * 3.11: compilers may make a called frame the innermost one before they set its caller: until then
- * it has the caller of an earlier frame at its address. If that was a function, it is the caller's
- * address again, but a generator that isn't running any more is still a frame.
+ * Returns true if w->frame isn't the true caller. In 3.11 compiled code may publish a new frame
+ * before it sets the caller: until then the frame has the caller of an earlier frame at its
+ * address. For functions that is the same address, but it may be a generator that is not running
+ * any more.
  */
 static __always_inline bool python_caller_is_wrong(const struct python_walk *w, const __u8 *frame)
 {
@@ -371,7 +372,7 @@ static __always_inline bool python_caller_is_wrong(const struct python_walk *w, 
 	       state != PYTHON_GENERATOR_RUNS;
 }
 
-/* Handles one frame, or an entry frame, which ends a segment since 3.12. */
+/* Handles a frame, or an entry frame, which ends a segment since 3.12. */
 __noinline int python_step(__u32 slot)
 {
 	struct python_walk *w = python_walk_of(slot);
@@ -381,7 +382,7 @@ __noinline int python_step(__u32 slot)
 
 	if (!w || !w->frame || !python_fetch(w))
 		return PYTHON_ENDS;
-	barrier(); /* the verifier knows as little of the window in both cases */
+	barrier(); /* one verifier state for the window in both cases */
 	frame = w->bytes + ((w->frame - w->window) & (PYTHON_WINDOW_BYTES - 1));
 	if (python_caller_is_wrong(w, frame))
 		return PYTHON_ENDS;
@@ -399,8 +400,8 @@ __noinline int python_step(__u32 slot)
 }
 
 /*
- * Loops stay loops here: when the kernel totals the stack of functions that call each other
- * (check_max_stack_depth()), it follows each call that stands in the code.
+ * Walks a chunk of frames. Loops are not unrolled from here on: the kernel's check of the total
+ * stack depth (check_max_stack_depth()) follows each call instruction.
  */
 __noinline int python_walk_some(__u32 slot)
 {
@@ -413,7 +414,7 @@ __noinline int python_walk_some(__u32 slot)
 	return PYTHON_GOES_ON;
 }
 
-/* Steps along the lists to another state of this thread. A list ends where it can't be read. */
+/* Steps along the lists towards another state of this thread. A list ends if it can't be read. */
 __noinline int python_look(__u32 slot)
 {
 	struct python_walk *w = python_walk_of(slot);
@@ -435,7 +436,7 @@ __noinline int python_look(__u32 slot)
 	return w->frame ? PYTHON_GOES_ON : PYTHON_LOOKS_ON;
 }
 
-/* Goes on with another state of this thread, after the one that has been walked. */
+/* Continues with another state of this thread, after the current one. */
 __noinline int python_next_state(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -477,8 +478,8 @@ static __always_inline void python_walk_segments(__u32 slot, struct stack_scratc
 #include "runtimes/python_marks.bpf.h"
 
 /*
- * The state must be this thread's: so a wrong offset leads to no frames, not to wrong ones. 0:
- * none.
+ * Returns the thread's state, by the state's offset; 0: none. Checks that it is this thread's: a
+ * wrong offset leads to no frames, not to wrong ones.
  */
 static __always_inline __u64 python_own_state(const struct python_layout *l, __u64 thread)
 {
@@ -491,10 +492,10 @@ static __always_inline __u64 python_own_state(const struct python_layout *l, __u
 }
 
 /*
- * If a thread has its memory for itself, the only state in it is its own: there is no other thread,
- * nor is it the child of a vfork(). So neither the offset of thread states, which takes a while to
- * find out, nor the thread pointer is needed, which the kernel of arm64 doesn't know before a
- * thread has left the CPU. A reader of the memory counts as a user, too: then, none.
+ * Returns the only state in the process's memory, if the current thread is the memory's only user
+ * (no other thread, no vfork() child); 0: none. Needs neither the offset of thread states, which
+ * the loader finds late, nor the thread pointer, which arm64 kernels don't know before a thread's
+ * first switch-out. A process that reads the memory counts as a user, too: then returns 0.
  */
 static __always_inline __u64 python_only_state(const struct python_layout *l)
 {
@@ -509,7 +510,7 @@ static __always_inline __u64 python_only_state(const struct python_layout *l)
 	return state;
 }
 
-/* Begins at the innermost frame of the state that the thread runs with, if that is found. */
+/* Begins at the innermost frame of the thread's current state, if found. */
 static __always_inline void python_begin(struct python_walk *w)
 {
 	__u64 thread = task_thread_base((void *)bpf_get_current_task()),
@@ -523,9 +524,8 @@ static __always_inline void python_begin(struct python_walk *w)
 }
 
 /*
- * Returns true if the process has the library mapped, but runs no Python: the list of interpreters
- * is empty. Its walks are remembered together with the head of that list, so that they cost as much
- * as native ones.
+ * Returns true if the process has mapped the library, but runs no Python: the list of interpreters
+ * is empty. Records the list's head, so that walks can be cached like native ones.
  */
 static __always_inline bool python_is_unused(struct stack_scratch *scratch,
 					     const struct python_layout *l)
@@ -542,7 +542,7 @@ static __always_inline bool python_is_unused(struct stack_scratch *scratch,
 	return false;
 }
 
-/* Adds the Python frames of the current task, whose native stack is in the slot. */
+/* Appends the current task's Python frames to its native stack in the slot. */
 static __always_inline void python_walk(__u32 slot, struct stack_scratch *scratch,
 					const struct runtime_process *process)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Python frames before 3.11, for python.bpf.h: a list of objects on the heap, innermost first, and
- * the native frames of the function that runs one each. A call's stack frame has a marker, the
- * address of its frame's variables (abi/python.h), so both lists are walked side by side. The
- * innermost call may not have entered its frame into the list yet, or have taken it out already:
- * then it runs none. Any other mismatch drops the Python frames of the whole stack.
+ * Walks Python frames before 3.11, for python.bpf.h: a list of heap objects, innermost first, each
+ * run by one call of the evaluating function. The call's stack frame has a marker, the address of
+ * its Python frame's variables (abi/python.h), so native and Python frames are walked side by side.
+ * The innermost call may run no frame: not yet in the list, or already removed. Any other mismatch
+ * drops the Python frames of the whole stack.
  *
- * So after a mismatch the walk starts again without the innermost call. That call may also match by
- * accident: until it has written its marker, the slot holds the remains of an earlier call, which
- * can be the address of the calling frame, since frames reuse memory. Then the next call, whose
- * marker is certain, mismatches. A single frame counts only if there is no other call.
+ * So after a mismatch the walk restarts without the innermost call. That call may also match by
+ * accident: until it writes its marker, the slot holds remains of an earlier call, possibly the
+ * address of the calling frame, since frames reuse memory. Then the next call, whose marker is
+ * certain, mismatches. A single frame is valid only if there is no other call.
  *
- * All of it is dead code for the verifier where no such Python is searched for.
+ * All of this is dead code for the verifier if runtime_settings exclude this Python.
  */
 #ifndef PYTHON_MARKS_BPF_H
 #define PYTHON_MARKS_BPF_H
@@ -30,7 +30,7 @@ static __always_inline __u64 python_variables(const struct python_walk *w)
 	return w->frame + w->layout.frame_locals;
 }
 
-/* Returns the locals of the frame that is looked at, which are its first variables. */
+/* Returns the size in bytes of the current frame's locals, which are its first variables. */
 static __always_inline __u64 python_locals_bytes(const struct python_walk *w)
 {
 	__u64 code = 0;
@@ -42,10 +42,7 @@ static __always_inline __u64 python_locals_bytes(const struct python_walk *w)
 	return n_locals * sizeof(__u64);
 }
 
-/*
- * Searches some words of a call's stack frame; returns the marker's offset, PYTHON_MARK_BYTES if it
- * isn't there.
- */
+/* Searches a chunk of a call's stack frame. Returns the marker's offset, or PYTHON_MARK_BYTES. */
 __noinline __u32 python_find_word(__u32 slot, __u32 from, __u64 first, __u64 behind)
 {
 	struct python_walk *w = python_marks_of(slot);
@@ -64,9 +61,9 @@ __noinline __u32 python_find_word(__u32 slot, __u32 from, __u64 first, __u64 beh
 }
 
 /*
- * Looks in a call's stack frame for the marker of the frame that is looked at. The saved registers
- * of its caller are skipped. The search starts at varying offsets, or a slot that holds the address
- * only by accident would be found every time. Returns the distance from the end, or 0.
+ * Searches a call's stack frame, below the saved registers, for the current frame's marker. Returns
+ * its distance from the end of the stack frame, or 0. The search starts at varying offsets: a slot
+ * that holds the address by accident must not be found every time.
  */
 __noinline __u32 python_find_mark(__u32 slot, __u64 begin, __u64 end)
 {
@@ -86,7 +83,7 @@ __noinline __u32 python_find_mark(__u32 slot, __u64 begin, __u64 end)
 	return 0;
 }
 
-/* Address at which a call's stack frame would have its marker. */
+/* Returns the address of a call's marker; searches for the distance first if it is unknown. */
 static __always_inline __u64 python_mark_of(__u32 slot, const struct stack_scratch *scratch,
 					    struct python_walk *w, __u32 n)
 {
@@ -98,7 +95,7 @@ static __always_inline __u64 python_mark_of(__u32 slot, const struct stack_scrat
 	return end - w->layout.mark_distance;
 }
 
-/* Reads the frame that is looked at. False: the marker, at that address, isn't the frame's. */
+/* Reads the current frame. Returns false if the marker at that address isn't the frame's. */
 static __always_inline bool python_is_marked(struct python_walk *w, __u64 mark)
 {
 	__u64 word = 0;
@@ -144,7 +141,7 @@ __noinline int python_place(__u32 slot, __u32 n)
 	return python_end_segment(slot, mark);
 }
 
-/* Some native frames. */
+/* Handles a chunk of native frames. */
 __noinline int python_place_some(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -180,10 +177,7 @@ static __always_inline void python_begin_marks(struct stack_scratch *scratch, st
 	scratch->fingerprints = 0;
 }
 
-/*
- * Returns true if calls and frames agree: all the way, unless the native walk or the space ended
- * before.
- */
+/* Returns true if all calls and frames agree, as far as the native walk and the space reach. */
 static __always_inline bool python_agrees(const struct stack_scratch *scratch,
 					  const struct python_walk *w)
 {
@@ -194,7 +188,7 @@ static __always_inline bool python_agrees(const struct stack_scratch *scratch,
 	return is_whole ? !w->frame : w->n_placed > 1;
 }
 
-/* Records the offset of markers that a stack has revealed. */
+/* Stores the offset of markers that a stack has confirmed. */
 static __always_inline void python_learn(const struct python_walk *w, struct python_layout *layout)
 {
 	if (w->n_placed < 2)
@@ -205,7 +199,7 @@ static __always_inline void python_learn(const struct python_walk *w, struct pyt
 		layout->n_refused = 0;
 }
 
-/* A wrong offset is searched for again. */
+/* Counts a refused stack. After many, resets the offset, which may be wrong. */
 static __always_inline void python_doubt(struct python_layout *layout)
 {
 	if (++layout->n_refused < PYTHON_MANY_REFUSED)
@@ -214,7 +208,7 @@ static __always_inline void python_doubt(struct python_layout *layout)
 	layout->mark_distance = 0;
 }
 
-/* Ends the walk. PYTHON_GOES_ON: walk again, without the innermost call. */
+/* Ends the walk. Returns PYTHON_GOES_ON to walk again, without the innermost call. */
 __noinline int python_judge_marks(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -239,7 +233,7 @@ __noinline int python_judge_marks(__u32 slot)
 	return was_last ? PYTHON_ENDS : PYTHON_GOES_ON;
 }
 
-/* Walks the frames of the current task, whose innermost one is known. */
+/* Walks the current task's frames, from the innermost one, w->frame. */
 static __always_inline void python_walk_marks(__u32 slot, struct stack_scratch *scratch,
 					      struct python_walk *w)
 {

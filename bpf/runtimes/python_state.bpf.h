@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The state of a walk of Python frames, and where it begins. */
+/* State of a walk of Python frames, and its beginning. */
 #ifndef PYTHON_STATE_BPF_H
 #define PYTHON_STATE_BPF_H
 
@@ -9,14 +9,14 @@
 #define PYTHON_KINDS (RUNTIME_BIT(RUNTIME_PYTHON) | RUNTIME_BIT(RUNTIME_PYTHON_OLD))
 
 /*
- * The cost of a read hardly depends on its size. Frames lie on a stack that grows upwards, so a
- * read ends with a frame, and begins where its callers are likely to be.
+ * The cost of a read hardly depends on its size. Frames are on a stack that grows upwards, so a
+ * read covers the frame and memory below it, where its callers are likely to be.
  */
 #define PYTHON_WINDOW_BYTES 512
 #define PYTHON_WINDOW_BELOW (PYTHON_WINDOW_BYTES - PYTHON_FRAME_BYTES)
 #define PYTHON_RECENT	    16
 
-/* The code objects of this walk: its frames keep them from being freed. */
+/* A recent code object of this walk, whose frames keep it from being freed. */
 struct python_recent {
 	__u64 walk, code, fingerprint;
 };
@@ -24,27 +24,27 @@ struct python_recent {
 struct python_walk {
 	struct python_layout layout;
 	__u64 serial;  /* id of the process */
-	__u64 number;  /* of the walk; never 0 */
-	__u64 frame;   /* the next one; 0: none */
-	__u64 cframe;  /* 3.11: of the segment */
+	__u64 number;  /* number of the walk; never 0 */
+	__u64 frame;   /* next frame; 0: none */
+	__u64 cframe;  /* 3.11: struct _PyCFrame of the segment */
 	__u64 code_at; /* code object of the current frame */
 	__u64 instruction_at;
 	bool has_not_begun; /* 3.11: the frame visited before this one has not run yet */
 	bool is_full;	    /* a frame did not fit */
-	bool has_new;	    /* set if a function was not sent before */
+	bool has_new;	    /* a function was sent for the first time */
 	__u32 segment;	    /* index of the segment's word; 0: no segment has begun */
 	__u32 n_native;
-	__u64 first_state, owner; /* the state that is walked first; its thread_id */
-	__u64 interpreter, state; /* the next ones to look at; 0: none */
+	__u64 first_state, owner; /* state that is walked first, and its thread_id */
+	__u64 interpreter, state; /* next ones to visit; 0: none */
 	__u32 n_looked;		  /* steps along the lists */
-	__u64 window, window_end; /* range of addresses that is in the bytes below */
-	__u64 innermost;	  /* before 3.11, from here on: the first frame */
+	__u64 window, window_end; /* address range in bytes[] */
+	__u64 innermost;	  /* before 3.11, from here to disagrees: first frame */
 	__u32 next_native;
-	__u32 n_calls, n_placed; /* calls of the evaluating function; calls with a frame */
+	__u32 n_calls, n_placed; /* evaluating calls; those with a frame */
 	bool skips_call, disagrees;
 	struct python_recent recent[PYTHON_RECENT];
-	__u8 bytes[PYTHON_WINDOW_BYTES + 128]; /* a frame's fields are below 128 */
-	__u8 code[256];			       /* PYTHON_CODE_BYTES are read, likewise */
+	__u8 bytes[PYTHON_WINDOW_BYTES + 128]; /* offsets of fields are below 128 */
+	__u8 code[256];			       /* PYTHON_CODE_BYTES of a code object */
 	struct python_def def;
 };
 
@@ -61,7 +61,7 @@ static __always_inline struct python_walk *python_walk_of(__u32 slot)
 
 #define python_read(dst, addr) (!bpf_probe_read_user(&(dst), sizeof(dst), (void *)(addr)))
 
-/* Finds a state's innermost frame; 0: none, as reads that fail give 0. */
+/* Sets w->frame to a state's innermost frame; 0: none, or reading failed. */
 static __always_inline void python_enter(struct python_walk *w, __u64 state)
 {
 	w->has_not_begun = false;
@@ -73,13 +73,13 @@ static __always_inline void python_enter(struct python_walk *w, __u64 state)
 }
 
 /*
- * Looks for a second interpreter, which few processes have: only if a walk has seen one, if there
- * are new functions, or once in a while.
+ * Returns true if the process has a second interpreter, which is rare: searches for one only if a
+ * walk has seen one, after new functions, or once in PYTHON_SELDOM walks.
  */
 static __always_inline bool python_has_others(struct python_walk *w, __u32 tgid)
 {
 	struct runtime_process *process;
-	__u64 ends[2] = {}; /* the newest interpreter, and the main one */
+	__u64 ends[2] = {}; /* newest and main interpreter */
 
 	if (!w->layout.has_others && !w->has_new && w->number % PYTHON_SELDOM)
 		return false;

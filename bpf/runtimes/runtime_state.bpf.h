@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Processes that have a managed runtime, functions whose meaning was sent, and space for the state
+ * Processes with a managed runtime, a cache of sent function definitions, and space for the state
  * of a walk of their frames.
  */
 #ifndef RUNTIME_STATE_BPF_H
@@ -13,14 +13,14 @@
 const volatile struct runtime_settings runtime_settings SEC(".rodata.runtimes");
 
 /*
- * True if one of these kinds is walked. If none is, the maps below don't exist, and the verifier
- * drops the code that uses them.
+ * True if one of these kinds is walked. If none is, the maps below don't exist, and the code that
+ * uses them is dead for the verifier.
  */
 #define RUNTIME_HAS(bits) ((runtime_settings.kinds & (bits)) != 0)
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1); /* the loader makes it as large as the machine needs */
+	__uint(max_entries, 1); /* set by the loader */
 	__type(key, __u32);
 	__type(value, struct runtime_process);
 } runtime_processes SEC(".maps");
@@ -39,7 +39,7 @@ struct {
 	__uint(max_entries, 4096);
 } runtime_begins SEC(".maps");
 
-/* State of a walk, in the layout of its runtime. Each slot for stacks has one. */
+/* State of a walk, in its runtime's layout; one per slot. */
 struct runtime_walk {
 	__u64 words[576];
 };
@@ -58,7 +58,7 @@ static __always_inline struct runtime_walk *runtime_walk_of(__u32 slot, __u32 ki
 
 /* ---- definitions ---- */
 
-/* Fingerprints of functions that were sent recently, as a cache of sets. */
+/* Set-associative cache of fingerprints of recently sent functions. */
 #define RUNTIME_SENT_SETS 4096
 #define RUNTIME_SENT_WAYS 4
 
@@ -91,8 +91,8 @@ static __always_inline bool runtime_was_sent(__u64 fingerprint)
 }
 
 /*
- * Sends a definition of size bytes. If the ring is full, the stack is not sent either: the loader
- * would not know the meaning of the word.
+ * Sends a definition of size bytes. If the ring buffer is full, the stack is not sent either, since
+ * the loader would not know the word.
  */
 static __always_inline void runtime_send(struct stack_scratch *scratch, struct runtime_def *def,
 					 __u32 size, __u32 max)
@@ -107,7 +107,7 @@ static __always_inline void runtime_send(struct stack_scratch *scratch, struct r
 
 /* ---- processes ---- */
 
-/* Gives a child its parent's layout, but a serial of its own: it will make other functions. */
+/* Copies a parent's layout to its child, with a new serial: the child makes other functions. */
 static __always_inline void runtimes_fork(__u32 parent, __u32 child)
 {
 	struct runtime_process *process, childs;
@@ -129,8 +129,8 @@ static __always_inline void runtimes_exec(__u32 tgid)
 }
 
 /*
- * Wakes up the loader if the program may have a runtime, since a script may exit soon. If the ring
- * is full, the loader has been woken up already.
+ * Wakes up the loader if the program may have a runtime, since a script may exit soon. A full ring
+ * buffer means that the loader was woken up already.
  */
 static __always_inline void runtimes_tell(__u32 tgid, struct linux_binprm *bprm)
 {
@@ -140,7 +140,7 @@ static __always_inline void runtimes_tell(__u32 tgid, struct linux_binprm *bprm)
 
 	if (!runtime_settings.kinds)
 		return;
-	/* by a helper: reading through typed pointers takes the verifier 0.3 ms each */
+	/* by a helper: each read through a typed pointer takes the verifier 0.3 ms */
 	inode = BPF_CORE_READ(bprm, file, f_inode);
 	begin.program.dev = BPF_CORE_READ(inode, i_sb, s_dev);
 	begin.program.ino = BPF_CORE_READ(inode, i_ino);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Frames of managed runtimes: a runtime has a list of its frames, which is walked after the native
- * stack; its words follow the native ones.
+ * Walks frames of managed runtimes: a runtime has a list of its frames, which is walked after the
+ * native stack. Words of its frames follow the native ones.
  */
 #ifndef RUNTIMES_BPF_H
 #define RUNTIMES_BPF_H

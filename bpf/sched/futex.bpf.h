@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Futexes, from the registers with which a task entered the kernel: a task that sleeps in futex(2)
- * waits for the lock at its first argument, and its waker is in such a call as well, if it has
- * released that lock. So no events but those of the scheduler are needed.
- * (include/uapi/linux/futex.h)
+ * Detects waits for futexes from the registers with which a task entered the kernel: a task that
+ * sleeps in futex(2) waits for the lock at its first argument, and a waker that released the lock
+ * is in futex(2), too. So only scheduler events are needed. (include/uapi/linux/futex.h)
  */
 #ifndef FUTEX_BPF_H
 #define FUTEX_BPF_H
@@ -11,20 +10,20 @@
 #include "abi/locks.h"
 #include "lib/filter.bpf.h"
 
-#define FUTEX_COMMANDS 32 /* more than there are */
+#define FUTEX_COMMANDS 32 /* upper limit of command numbers */
 #define FUTEX_COMMAND  0x7f
 #define FUTEX_PRIVATE  0x80
 
 #define FUTEX_LOCK_PI  6
 #define FUTEX_LOCK_PI2 13
 
-/* As bits: WAIT, LOCK_PI, WAIT_BITSET, WAIT_REQUEUE_PI, LOCK_PI2. */
+/* Waiting commands, as bits: WAIT, LOCK_PI, WAIT_BITSET, WAIT_REQUEUE_PI, LOCK_PI2. */
 #define FUTEX_WAITS (1U << 0 | 1U << FUTEX_LOCK_PI | 1U << 9 | 1U << 11 | 1U << FUTEX_LOCK_PI2)
 
-/* WAKE, REQUEUE, CMP_REQUEUE, WAKE_OP, UNLOCK_PI, WAKE_BITSET, CMP_REQUEUE_PI. */
+/* Waking commands: WAKE, REQUEUE, CMP_REQUEUE, WAKE_OP, UNLOCK_PI, WAKE_BITSET, CMP_REQUEUE_PI. */
 #define FUTEX_WAKES (1U << 1 | 1U << 3 | 1U << 4 | 1U << 5 | 1U << 7 | 1U << 10 | 1U << 12)
 
-#define NR_FUTEX_WAITV	 449 /* futex_waitv() since 5.16; the other calls since 6.7 */
+#define NR_FUTEX_WAITV	 449 /* since 5.16; the next three calls since 6.7 */
 #define NR_FUTEX_WAKE	 454
 #define NR_FUTEX_WAIT	 455
 #define NR_FUTEX_REQUEUE 456
@@ -60,8 +59,8 @@ static __always_inline bool futex_begin_wait(struct lock_wait *wait, const struc
 }
 
 /*
- * The memory of another task can't be read: the address of its list stands for the first lock in
- * it.
+ * Records a wait for a list of futexes by its first lock or, since another task's memory can't be
+ * read, by the list's address.
  */
 static __always_inline void futex_begin_list(struct lock_wait *wait, const struct user_call *call,
 					     bool is_current)
@@ -74,7 +73,7 @@ static __always_inline void futex_begin_list(struct lock_wait *wait, const struc
 	lock_begin(wait, addr ? addr : call->args[0], LOCK_FUTEX_ANY);
 }
 
-/* Finds the program's lock that a sleeping task waits for. False: none. */
+/* Finds the futex that a sleeping task waits for. Returns false if there is none. */
 static __always_inline bool futex_find_wait(struct task_struct *task, struct lock_wait *wait,
 					    bool is_current)
 {
@@ -93,7 +92,10 @@ static __always_inline bool futex_find_wait(struct task_struct *task, struct loc
 	return true;
 }
 
-/* Processes may map a shared lock at different addresses, but at the same offset in a page. */
+/*
+ * Returns true if addr may be the wait's lock: processes may map a shared lock at different
+ * addresses, but at the same offset in a page.
+ */
 static __always_inline bool futex_is_same(const struct lock_wait *wait, __u64 addr)
 {
 	return !((wait->addr ^ addr) & FUTEX_PAGE_MASK);
@@ -104,16 +106,16 @@ static __always_inline bool call_is_exit(const struct user_call *call)
 	return call->number == NR_EXIT || call->number == NR_EXIT_GROUP;
 }
 
-/* The end of its process, an exec or a signal ends the task: as in fatal_signal_pending(). */
+/* Returns true if exit of the process, exec or a signal kills the task (fatal_signal_pending()). */
 static __always_inline bool task_is_killed(struct task_struct *task)
 {
 	return TASK_READ(task, pending.signal.sig[0]) & 1UL << (SIGKILL - 1);
 }
 
 /*
- * Returns true if the current task releases the lock that a task waits for; false if it was just
- * interrupted by a timer, or sends a signal. A thread that exits releases robust locks; the exit of
- * a process ends all its waits, and releases none.
+ * Returns true if the current task releases the lock that a task waits for; false if it is
+ * interrupted by a timer, or sends a signal. An exiting thread releases robust locks; an exiting
+ * process ends all its waits and releases no lock.
  */
 static __always_inline bool futex_is_released(struct task_struct *task,
 					      const struct lock_wait *wait)
@@ -134,7 +136,7 @@ static __always_inline bool futex_is_released(struct task_struct *task,
 }
 
 /*
- * Returns true if the wake-up of its task matters. For a kernel lock it may happen several times
+ * Returns true if a wakeup of the waiting task matters. A kernel lock may need several wakeups
  * until the task gets it: the last waker released it.
  */
 static __always_inline bool lock_wakes_up(const struct lock_wait *wait)
@@ -149,7 +151,7 @@ static __always_inline void lock_give_up(struct lock_wait *wait)
 	__builtin_memset(wait->waker_comm, 0, sizeof(wait->waker_comm));
 }
 
-/* The current task wakes up a waiting one. */
+/* Records the current task as the waker of a waiting one. */
 static __always_inline void lock_note_waker(struct task_struct *task, struct lock_wait *wait)
 {
 	if (!lock_is_kernels(wait->kind) && !futex_is_released(task, wait)) {

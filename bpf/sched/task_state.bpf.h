@@ -1,27 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A tool's state of each task: `struct task_state`, which the tool defines before it includes this
- * file. The state is made when a task is forked, or by the task iterator for tasks that exist when
- * tracing starts; never in the scheduler's tracepoints, which run under the run queue's lock, where
+ * State per task: `struct task_state`, which the tool defines before it includes this file. A state
+ * is created when its task is forked or, for tasks that exist when tracing starts, by the task
+ * iterator; never in the scheduler's tracepoints, which run under the run queue's lock, where
  * nothing should be allocated. It is freed with the task.
  *
- * Making a state can fail for a moment: the kernel takes its memory from a small stock of each CPU
- * that is refilled later, and gives up (-EAGAIN) where two programs make the first storage of one
- * task at once, or where the task's last other storage is just being freed (kernel/bpf/
- * bpf_local_storage.c; until 6.2 also where another program on the CPU was interrupted in task
- * storage). So failures are counted, and the loader sends the iterator again: see
- * modules/taskstate.h.
+ * Creating a state may fail temporarily: the kernel allocates from a small cache per CPU that is
+ * refilled later, and fails with -EAGAIN if two programs create the first storage of a task at
+ * once, or if the task's last other storage is just being freed (kernel/bpf/bpf_local_storage.c;
+ * until 6.2 also if another program on the CPU was interrupted in task storage). So failures are
+ * counted, and the loader repeats the iterator: see modules/taskstate.h.
  *
- * Task storage costs a helper call with further calls inside: as much as everything else that a
- * program does at a system call. So most states lie in an array, in the slot that the task's
- * address leads to, if no other task had it first; only a task that finds its slot taken uses task
- * storage. A slot is given back when the kernel frees the task, which cannot run any more then.
+ * A lookup in task storage costs as much as everything else that a program does at a system call.
+ * So most states are in an array, in a slot selected by the task's address; only a task whose slot
+ * is taken uses task storage. A slot is released when the kernel frees the task.
  *
- * Kernels without task storage for tracing programs (before 5.12) use a hash table by thread id,
- * filled and emptied at the same events.
+ * On kernels without task storage for tracing programs (before 5.12), states are in a hash table by
+ * thread id, which is updated at the same events.
  *
- * The tool also defines task_visit(), which the iterator calls for every task. If it defines
- * TASK_STATE_HAS_END, too, task_end() is called when a task exits, while it still has its ids.
+ * The tool also defines task_visit(), which the iterator calls for every task. If the tool defines
+ * TASK_STATE_HAS_END, it defines task_end(), too, called when a task exits, while it still has its
+ * ids.
  */
 #ifndef TASK_STATE_BPF_H
 #define TASK_STATE_BPF_H
@@ -52,7 +51,7 @@ struct {
 	__type(value, struct task_slot);
 } task_slots SEC(".maps");
 
-/* While a slot is being claimed, the claimer holds its map element. */
+/* Locks of slots that are being claimed, by slot index. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 64);
@@ -67,12 +66,10 @@ struct {
 	__type(value, struct task_state);
 } task_states_by_tid SEC(".maps");
 
-/* Failed attempts to make a state; a task may count several times. */
+/* Number of failed attempts to create a state; a task may count several times. */
 __u64 task_states_failed SEC(".data.task_failed") = 0;
 
-/*
- * Set by the loader once tracing has begun: the iterator makes missing states and calls no visit.
- */
+/* Set by the loader once tracing has begun: the iterator only creates states that are missing. */
 __u64 task_states_late SEC(".data.task_late") = 0;
 
 static void task_visit(struct bpf_iter__task *ctx, struct task_struct *task,
@@ -89,8 +86,8 @@ static void task_end(struct task_struct *task)
 /* ---- slots ---- */
 
 /*
- * Identifies a task until it is freed: by its distance from an object of this program, since the
- * verifier allows no other arithmetic on addresses.
+ * Returns a number that identifies a task until it is freed: its distance from an object of this
+ * program, since the verifier allows no other arithmetic on addresses.
  */
 static __always_inline __u64 task_number(struct task_struct *task)
 {
@@ -105,7 +102,7 @@ static __always_inline __u32 task_slot_index(__u64 number)
 	return number * 0x9e3779b97f4a7c15ULL >> (64 - TASK_SLOT_BITS);
 }
 
-/* Returns the task's own slot; NULL: it has none. */
+/* Returns the task's slot; NULL: it has none. */
 static __always_inline struct task_slot *task_slot_find(struct task_struct *task)
 {
 	__u64 number = task_number(task);
@@ -115,10 +112,10 @@ static __always_inline struct task_slot *task_slot_find(struct task_struct *task
 	return slot && slot->owner == number ? slot : NULL;
 }
 
-/* A map element instead of the stack, which has 512 bytes. */
+/* An empty state, in a map because the stack has only 512 bytes. */
 static const struct task_state task_state_fresh;
 
-/* NULL: another task has that slot, or is claiming it. */
+/* Claims the task's slot. Returns NULL if another task has it or is claiming it. */
 static __always_inline struct task_slot *task_slot_claim(struct task_struct *task)
 {
 	__u64 number = task_number(task);
@@ -185,9 +182,9 @@ static __always_inline struct task_state *task_state_create(struct task_struct *
 /* ---- programs ---- */
 
 /*
- * The end of a task may have no event (a kernel made for small virtual machines, 6.18, has none for
- * what interrupts do on top of the threads of their init): then its slot is found by the next task
- * at that address, which is new and has no state yet.
+ * Frees the task's slot. A freed task may have had no event (a 6.18 kernel built for small virtual
+ * machines has none for what interrupts do on top of their init's threads): then the next task at
+ * its address, when created, frees the slot.
  */
 static __always_inline void task_slot_release(struct task_struct *task)
 {
@@ -197,7 +194,7 @@ static __always_inline void task_slot_release(struct task_struct *task)
 		slot->owner = 0;
 }
 
-/* Only where there are slots. Attached for longer than the others: see modules/taskstate.c. */
+/* Frees a slot with its task; attached longer than other programs, see modules/taskstate.c. */
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(task_state_free, struct task_struct *task)
 {
@@ -206,9 +203,9 @@ int BPF_PROG(task_state_free, struct task_struct *task)
 }
 
 /*
- * Called for each new task, before it runs. sched_process_fork() omits the tasks that the kernel
- * makes for a process: io_uring's, and vhost's (since 6.4). Idle tasks, of CPUs that come online,
- * have no id.
+ * Creates the state of a new task, before it runs. sched_process_fork is not used because it has no
+ * event for kernel-created threads of a process: io_uring's, and vhost's (since 6.4). Idle tasks of
+ * CPUs that come online have no id.
  */
 SEC("tp_btf/task_newtask")
 int BPF_PROG(task_state_new, struct task_struct *task)
@@ -222,7 +219,7 @@ int BPF_PROG(task_state_new, struct task_struct *task)
 	return 0;
 }
 
-/* Only for the table by thread, and for tools with task_end(). */
+/* Calls task_end() and deletes a state from the hash table. Loaded only if one of them is used. */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(task_state_exit, struct task_struct *task)
 {
@@ -234,9 +231,7 @@ int BPF_PROG(task_state_exit, struct task_struct *task)
 	return 0;
 }
 
-/*
- * Only for the table by thread: a thread that executes a program gets the id of the first thread.
- */
+/* Moves a state of the hash table: a thread that calls exec gets the id of the first thread. */
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(task_state_exec, struct task_struct *task, pid_t old_tid)
 {
@@ -258,7 +253,7 @@ int task_state_iter(struct bpf_iter__task *ctx)
 	struct task_struct *task = ctx->task;
 	struct task_state *state;
 
-	if (!task || TASK_READ(task, exit_state)) /* a zombie gets no state any more */
+	if (!task || TASK_READ(task, exit_state)) /* zombies get no state */
 		return 0;
 	state = task_state_create(task);
 	if (state && !task_states_late)

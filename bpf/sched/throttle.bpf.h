@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The part of a wait for a CPU that is due to a quota of CPU time: cpu.max of cgroups, in version 1
+ * Measures the part of a wait for a CPU that a CPU quota causes: cpu.max of cgroups, in version 1
  * cpu.cfs_quota_us (kernel/sched/fair.c, CFS bandwidth). A group that has used up its quota is
  * throttled, CPU by CPU, until its next period.
  *
- * Since 6.18 the kernel takes a thread off the run queue when it is about to return to user space,
- * and notes that in the thread. Before, it takes off the group's queue, with all threads that wait
- * in it. In both, no tracepoint marks the end, but the queue has the total time for which it was
- * throttled, alone or with an ancestor group: the growth of this total during a wait is the
- * throttled part.
+ * Since 6.18 the kernel dequeues a thread that is about to return to user space, and sets a flag in
+ * it. Before, it dequeues the group's run queue, with all threads that wait in it. Neither has a
+ * tracepoint at the end, but each queue has the total time for which it or an ancestor was
+ * throttled: the growth of this total during a wait is the throttled part.
  *
- * The queue's clock is the kernel's own, in nanoseconds, so parts total the value in cpu.stat. From
- * 5.19 to 6.5 the only total uses a clock that is late where a CPU is slow.
+ * The queue's clock is the kernel's own, in nanoseconds, so the parts' total is that of cpu.stat.
+ * From 5.19 to 6.5 the only total uses a clock that is late on slow CPUs.
  *
  * For programs that get tasks as typed arguments.
  */
@@ -20,17 +19,17 @@
 
 #include "lib/compat.bpf.h"
 
-#define MAX_RT_PRIO 100 /* quotas are for those above */
+#define MAX_RT_PRIO 100 /* quotas apply to this priority and above */
 
-/* A wait that has begun. */
+/* Throttling of a wait in progress. */
 struct throttle_mark {
 	__u64 queue;	 /* address of the task's run queue; 0: no quota applies */
-	__u64 before_ns; /* that queue's total throttled time at the start */
-	__u64 part_ns;	 /* throttled time in the queues that the task was in before */
-	__u64 lag_ns;	 /* of the queue's clock, which stops while its CPU is idle */
+	__u64 before_ns; /* total throttled time of the queue at the start */
+	__u64 part_ns;	 /* throttled time in the task's previous queues */
+	__u64 lag_ns;	 /* lag of the queue's clock, which stops while its CPU is idle */
 };
 
-/* False without CONFIG_CFS_BANDWIDTH. */
+/* Returns false without CONFIG_CFS_BANDWIDTH. */
 static __always_inline bool throttle_exists(void)
 {
 	return bpf_core_field_exists(((struct cfs_rq *)0)->throttle_count);
@@ -41,10 +40,10 @@ static __always_inline bool throttle_is_by_task(void)
 	return bpf_core_field_exists(((struct task_struct___since6_18 *)0)->throttled);
 }
 
-/* Reads a field of an object that the verifier knows (is_typed), or knows as an address only. */
+/* Reads a field of an object that is typed for the verifier (is_typed), or just an address. */
 #define THROTTLE_READ(from, field) (is_typed ? (from)->field : BPF_CORE_READ(from, field))
 
-/* Returns a total, plus the current throttling if the queue is throttled now. */
+/* Returns a total including the current throttling, if any. */
 static __always_inline __u64 throttle_sum(__u64 sum_ns, bool is_throttled, __u64 now_ns,
 					  __u64 since_ns)
 {
@@ -52,8 +51,9 @@ static __always_inline __u64 throttle_sum(__u64 sum_ns, bool is_throttled, __u64
 }
 
 /*
- * Returns the clock that the totals use. Before 5.19 (commit 64eaf50731ac) it is that of tasks,
- * then that of their load; throttled_clock_self came with 6.6 (commit 677ea015f231).
+ * Returns the clock that the totals use. It is the clock of tasks before 5.19 (commit
+ * 64eaf50731ac), then that of their load, and since 6.6 (commit 677ea015f231, throttled_clock_self)
+ * that of the run queue.
  */
 static __always_inline __u64 throttle_clock(struct cfs_rq *queue, const bool is_typed)
 {
@@ -67,7 +67,7 @@ static __always_inline __u64 throttle_clock(struct cfs_rq *queue, const bool is_
 	return THROTTLE_READ(rq, clock_pelt) - THROTTLE_READ(rq, lost_idle_time);
 }
 
-/* Returns for how long the queue has been throttled in total, at now_ns by its clock. */
+/* Returns the queue's total throttled time in ns, at now_ns by its clock. */
 static __always_inline __u64 throttle_queue_ns(struct cfs_rq *queue, __u64 now_ns,
 					       const bool is_typed)
 {
@@ -88,7 +88,7 @@ static __always_inline __u64 throttle_queue_ns(struct cfs_rq *queue, __u64 now_n
 			    THROTTLE_READ(new, throttled_clock_pelt));
 }
 
-/* Returns true if a quota may hold the task back in the wait that begins now. */
+/* Returns true if a quota may delay the task in the wait that begins now. */
 static __always_inline bool throttle_can_hold(struct task_struct *task)
 {
 	struct task_struct___since6_18 *new = (void *)task;
@@ -98,14 +98,14 @@ static __always_inline bool throttle_can_hold(struct task_struct *task)
 	return task->prio >= MAX_RT_PRIO;
 }
 
-/* Clears the state: nothing is known of a wait. */
+/* Clears the state: no wait. */
 static __always_inline void throttle_clear(struct throttle_mark *mark)
 {
 	mark->queue = 0;
 	mark->part_ns = 0;
 }
 
-/* Starts a wait of the task in that queue. */
+/* Starts measuring a wait in a queue. */
 static __always_inline void throttle_enter(struct throttle_mark *mark, struct cfs_rq *queue,
 					   const bool is_typed)
 {
@@ -116,7 +116,7 @@ static __always_inline void throttle_enter(struct throttle_mark *mark, struct cf
 	mark->lag_ns = bpf_ktime_get_ns() - clock_ns;
 }
 
-/* Starts a wait: the task is on a run queue, or has just been taken off by a quota. */
+/* Starts measuring a wait: the task is on a run queue, or a quota has just dequeued it. */
 static __always_inline void throttle_begin(struct task_struct *task, struct throttle_mark *mark)
 {
 	throttle_clear(mark);
@@ -124,7 +124,7 @@ static __always_inline void throttle_begin(struct task_struct *task, struct thro
 		throttle_enter(mark, task->se.cfs_rq, true);
 }
 
-/* Adds the throttled time of the task's queue, until now. */
+/* Adds the throttled time of the task's queue up to now. */
 static __always_inline void throttle_add(struct task_struct *task, struct throttle_mark *mark)
 {
 	struct cfs_rq *queue;
@@ -133,7 +133,7 @@ static __always_inline void throttle_add(struct task_struct *task, struct thrott
 	if (!throttle_exists() || !mark->queue)
 		return;
 	queue = task->se.cfs_rq;
-	if ((__u64)queue != mark->queue) /* it was moved to another group */
+	if ((__u64)queue != mark->queue) /* the task was moved to another group */
 		return;
 	ns = throttle_queue_ns(queue, bpf_ktime_get_ns() - mark->lag_ns, true);
 	if (ns <= mark->before_ns)
@@ -143,8 +143,8 @@ static __always_inline void throttle_add(struct task_struct *task, struct thrott
 }
 
 /*
- * sched_migrate_task: a task that waits goes to another CPU. Since 6.18 it can't be throttled there
- * before it has run.
+ * Handles sched_migrate_task: a waiting task moves to another CPU. Since 6.18 it can't be throttled
+ * there before it has run.
  */
 static __always_inline void throttle_move(struct task_struct *task, struct throttle_mark *mark,
 					  int cpu)
@@ -166,8 +166,8 @@ static __always_inline void throttle_move(struct task_struct *task, struct throt
 }
 
 /*
- * Returns the part of a wait of wait_ns that a quota caused and that was not returned before, at
- * the wait's or a window's end; 0: none.
+ * Returns the part of a wait of wait_ns that a quota caused, less what was returned before; 0:
+ * none. Called at the end of a wait or of a window.
  */
 static __always_inline __u64 throttle_take(struct task_struct *task, struct throttle_mark *mark,
 					   __u64 wait_ns)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* State of a waiting thread, and of a wait on its way into the counts. */
+/* State of a waiting thread, and a wait that is being counted. */
 #ifndef WAIT_STATE_BPF_H
 #define WAIT_STATE_BPF_H
 
@@ -7,7 +7,7 @@
 #include "abi/waits.h"
 #include "sched/throttle.bpf.h"
 
-/* A program that counts only waits for locks, per lock, defines WAITS_PER_LOCK. */
+/* WAITS_PER_LOCK: defined by a program that counts only waits for locks, per lock. */
 #ifdef WAITS_PER_LOCK
 #include "sched/futex.bpf.h"
 
@@ -16,7 +16,7 @@
 
 struct lock_state {
 	struct lock_wait wait;
-	__u64 began_ns; /* beginning of a wait for a kernel lock */
+	__u64 began_ns; /* start of a wait for a kernel lock */
 };
 #else
 #define COUNTS_RUNS	 wait_settings.on_cpu
@@ -29,18 +29,18 @@ struct lock_state {
 #endif
 
 struct task_state {
-	__u64 off_ns;  /* when it was switched out; 0: on CPU, or not traced */
+	__u64 off_ns;  /* switch-out time; 0: on CPU, or not traced */
 	__u64 cut_ns;  /* end of the last window that counted a wait */
-	__u64 wake_ns; /* when it became runnable again; 0: not yet */
-	__u64 user_id; /* stack ids */
+	__u64 wake_ns; /* time at which it became runnable; 0: still blocked */
+	__u64 user_id; /* stack id at switch-out */
 	__u64 waker_id;
-	__u64 waking_id;	/* its current waker, perhaps before it is switched out */
-	__u64 switches;		/* context switches at that time: equal until the next switch-out */
-	__u64 on_ns;		/* when it got its CPU; 0: it has none, or that is unknown */
-	__u64 ran_ns;		/* time on CPU that isn't counted yet, up to the last switch-out */
-	__u8 letter;		/* its state, as ps shows it; 0: stopped by the tool */
-	bool at_start;		/* it was off CPU before tracing began */
-	struct lock_state lock; /* the lock that it waits for */
+	__u64 waking_id;	/* current waker, perhaps before the switch-out */
+	__u64 switches;		/* context switches at switch-out: unchanged until the next one */
+	__u64 on_ns;		/* switch-in time; 0: off CPU, or unknown */
+	__u64 ran_ns;		/* time on CPU not counted yet, up to the last switch-out */
+	__u8 letter;		/* letter of its state, as in ps; 0: stopped by the tool */
+	bool at_start;		/* off CPU since before tracing began */
+	struct lock_state lock; /* lock for which the thread waits */
 	struct throttle_mark throttle;
 };
 
@@ -52,9 +52,9 @@ const volatile struct wait_settings wait_settings SEC(".rodata.waits") = {
 };
 
 /*
- * A wait as it is counted. It is taken from the thread's state first, which is changed next; then
- * it is counted. So the state is not held meanwhile, and the verifier goes through counting once,
- * and not for each kind of memory that states lie in.
+ * A wait that is being counted: copied from the thread's state, which is updated before the wait is
+ * counted. So no pointer to the state is needed while counting, and the verifier checks counting
+ * once, not for each kind of memory that holds states.
  */
 struct wait {
 	struct stack_key key;

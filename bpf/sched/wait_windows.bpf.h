@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Windows of time, one for each report: where one ends, what a wait has taken so far is counted in
- * it, and the rest in the next one. A wait keeps its start time: its whole length decides whether
- * it is wanted, and a window that can't decide yet leaves it to a later one.
+ * Windows of time, one per report: a wait that continues at a window's end is counted up to there
+ * in this window, and the rest in the next one. The whole length of a wait decides whether it is
+ * wanted; a window that can't decide yet leaves the wait to a later one.
  */
 #ifndef WAIT_WINDOWS_BPF_H
 #define WAIT_WINDOWS_BPF_H
@@ -11,7 +11,7 @@
 
 struct wait_window window SEC(".data.window") = {};
 
-/* Sets the requested part of a wait, with its runnable share. Without a branch, too. */
+/* Sets the requested part of a wait, and its runnable share, without a branch. */
 static __always_inline void wait_measure(struct wait *wait, __u64 off_ns, __u64 wake_ns,
 					 __u64 now_ns)
 {
@@ -51,8 +51,8 @@ static __always_inline __u64 wait_uncounted_ns(const struct task_state *state, _
 }
 
 /*
- * Subtracts the part of a wait that earlier windows have counted. A window may have ended after the
- * clock was read, so that part can be larger than the wait.
+ * Subtracts the part of a wait that earlier windows have counted. A window may have ended after
+ * now_ns was read, so the part is limited to the wait.
  */
 static __always_inline void wait_take_off(struct wait *wait, const struct task_state *state,
 					  __u64 off_ns, __u64 now_ns)
@@ -67,9 +67,9 @@ static __always_inline void wait_take_off(struct wait *wait, const struct task_s
 }
 
 /*
- * Returns true if a wait that goes on when the window ends is sure to be long enough, and not too
- * long: then this window counts it. Otherwise a later window does, once the length is known. A task
- * that is on a CPU has stopped waiting; the switch was missed.
+ * Returns true if a wait that continues at the window's end has a wanted length for sure: this
+ * window counts it. Otherwise a later window does, once the length is known. A task that is on a
+ * CPU has stopped waiting; the switch was missed.
  */
 static __always_inline bool wait_is_decided(const struct task_state *state, __u64 off_ns,
 					    bool is_on_cpu)

@@ -3,14 +3,14 @@
  * Off-CPU time: from the moment a task is switched out to the moment it is switched in again, split
  * at its wake-up into a blocked and a runnable part. The loader's part is common/stacks/waits.h.
  *
- * Where the settings ask for it, the time on CPU is measured by the same switches, so that both
- * together are all of a thread's time: it is totalled in the thread's state, and counted, without a
- * stack, when the thread or the window ends.
+ * With wait_settings.on_cpu, the time on CPU is measured by the same switches, so that waits and
+ * runs are a thread's whole time: runs are totalled in the thread's state, and counted without a
+ * stack when the thread or the window ends.
  *
  * The user stack is taken at switch-out, while the task's memory is still mapped. The kernel stack
- * is taken at switch-in: it is the stack that the task blocked in, without the tracer's own frames,
- * and only waits that are counted pay for it. The task iterator visits the tasks that are off CPU
- * when tracing starts and when it ends.
+ * is taken at switch-in: it is still the stack in which the task blocked, has no frames of the
+ * tracer, and costs time only for waits that are counted. The task iterator visits the tasks that
+ * are off CPU when tracing starts and when it ends.
  */
 #ifndef WAITS_BPF_H
 #define WAITS_BPF_H
@@ -19,9 +19,10 @@
 #include "stack/stack.bpf.h"
 
 /*
- * A runnable task has none of the bits that are reported; the bit after them stands for that. Each
- * of these eight, times BITS_IN_ORDER (a de Bruijn sequence), has another number in the product's
- * upper three bits, by which the index of the state's letter is found.
+ * A runnable task has none of the reported state bits; STATE_NO_BIT, the bit after them, represents
+ * it. Each of these eight bits, times BITS_IN_ORDER (a de Bruijn sequence), gives a different
+ * number in the upper three bits of the product; INDEX_BY_NUMBER maps this number to the index of
+ * the state's letter.
  */
 #define STATE_NO_BIT	(1U << (STATE_IDLE - 1))
 #define BITS_IN_ORDER	0x17U
@@ -41,8 +42,9 @@ static __always_inline bool state_is_idle(__u32 state)
 }
 
 /*
- * The kernel reports TASK_FROZEN and TASK_RTLOCK_WAIT as D; before they were there, nothing had
- * their bits. These are moved to where D's is: a branch would be two states for the verifier.
+ * Returns a raw state with TASK_FROZEN and TASK_RTLOCK_WAIT moved to the bit of D, as which the
+ * kernel reports them; older kernels don't use these bits. Without a branch, which would be two
+ * states for the verifier.
  */
 static __always_inline __u32 state_of_wait(__u32 raw_state)
 {
@@ -56,7 +58,7 @@ static __always_inline bool state_is_runnable(__u32 state)
 	return !(state & (STATE_NO_BIT - 1));
 }
 
-/* For a state that isn't idle. Without a loop: the verifier would follow each iteration. */
+/* Returns the index of a non-idle state's letter, without a loop that the verifier would follow. */
 static __always_inline __u32 state_index(__u32 state)
 {
 	__u32 bits = state | STATE_NO_BIT, number = ((bits & -bits) * BITS_IN_ORDER & 0xff) >> 5;
@@ -80,7 +82,7 @@ static __always_inline __u8 state_letter(__u32 state)
 	return state_is_idle(state) ? 'I' : ALL_LETTERS >> state_index(state) * 8;
 }
 
-/* The tool holds its command by ptrace(2), where it begins: that wait isn't the command's own. */
+/* Returns true if the tool stops its command by ptrace(2) at its start: not a wait of its own. */
 static __always_inline bool is_held_by_tool(struct task_struct *task, __u32 state)
 {
 	return state & __TASK_TRACED && task_tgid(TASK_READ(task, parent)) == filter.self_tgid;
@@ -93,17 +95,14 @@ static __always_inline __u64 task_switches(struct task_struct *task)
 
 enum kernel_stack {
 	KERNEL_STACK_NONE,
-	KERNEL_STACK_OF_NEXT, /* the task that is about to get this CPU */
-	KERNEL_STACK_OF_ANY,  /* a task that may get a CPU at any moment */
+	KERNEL_STACK_OF_NEXT, /* of the task that is about to get this CPU */
+	KERNEL_STACK_OF_ANY,  /* of a task that may get a CPU at any moment */
 };
 
-/*
- * Returns true if the wait that a task begins is counted, and notes its lock in the task's state.
- * Each program defines it.
- */
+/* Prepares a wait of the task, e.g. records its lock; false: not counted. Each program has one. */
 static bool wait_begin(struct task_struct *task, bool is_current);
 
-/* Counts a wait. Each program defines it. */
+/* Counts a wait. Defined by each program. */
 static void wait_count(struct task_struct *task, struct wait *wait, enum kernel_stack kernel_stack);
 
 /* Starts a wait for a CPU. */
@@ -119,9 +118,10 @@ static __always_inline bool wait_ns_are_wanted(__u64 ns)
 }
 
 /*
- * Takes a wait that ends now, or, with a remark, goes on: what no window has counted yet. The
- * length that decides is the whole wait's. At a window's end a wait that can't be judged yet is
- * counted as 0, so that the loader keeps its stacks. False: it is not counted.
+ * Sets *wait to the uncounted part of a wait that ends now or, with WAIT_AT_END, continues. The
+ * length of the whole wait decides whether it is wanted. At a window's end a wait that can't be
+ * decided yet is counted as 0, so that the loader retains its stacks. Returns false if it is not
+ * counted.
  */
 static __always_inline bool wait_take(struct wait *wait, const struct task_state *state,
 				      __u64 off_ns, __u64 now_ns, __u8 remark)
@@ -150,7 +150,7 @@ static __always_inline bool wait_take(struct wait *wait, const struct task_state
 	return true;
 }
 
-/* Set before the wait is taken: a window that ends meanwhile then skips it (visit_at_end()). */
+/* Marks a wait as ended, before wait_take(): a window that ends meanwhile skips it. */
 static __always_inline void wait_end(struct task_state *state)
 {
 	*(volatile __u64 *)&state->off_ns = 0;
@@ -165,7 +165,7 @@ static __always_inline void run_begin(struct task_state *state, __u64 now_ns)
 		state->on_ns = now_ns;
 }
 
-/* Ends a run at a switch-out. If switches were missed in between, its length is unknown. */
+/* Ends a run at a switch-out. If switches were missed since its start, its length is unknown. */
 static __always_inline void run_end(struct task_struct *task, struct task_state *state,
 				    __u64 now_ns)
 {
@@ -188,9 +188,9 @@ static __always_inline void run_count(struct task_struct *task, struct task_stat
 }
 
 /*
- * The task is on its CPU, but its switch-in had no event, so it still counts as waiting. (A kernel
- * made for small virtual machines, 6.18, leaves out switches from the threads of their init, for
- * ftrace, too.) The scheduler knows the time of the switch; the kernel's stack of the wait is gone.
+ * Ends the wait of a task that is on CPU, but whose switch-in had no event. (A 6.18 kernel built
+ * for small virtual machines omits switches from the threads of their init, for ftrace, too.) The
+ * scheduler has recorded the time of the switch; the kernel stack of the wait is gone.
  */
 static __always_inline void switch_in_late(struct task_struct *task, struct task_state *state)
 {
@@ -210,7 +210,7 @@ static __always_inline void switch_in_late(struct task_struct *task, struct task
 		wait_count(task, &wait, KERNEL_STACK_NONE);
 }
 
-/* Counts the time that a thread has run; if it goes on, counting restarts now. */
+/* Counts the time that a thread has run; a run that continues is measured from now on. */
 static __always_inline void run_cut(struct task_struct *task, struct task_state *state,
 				    __u64 now_ns)
 {
@@ -236,7 +236,7 @@ static __always_inline __u64 last_switch_out(struct task_struct *task)
 
 /* ---- switches and wake-ups ---- */
 
-/* Returns the time of the switch if it was read, else 0. */
+/* Handles a switch-out. Returns the time of the switch if it was read, else 0. */
 static __always_inline __u64 switch_out(void *ctx, struct task_struct *task, bool preempt)
 {
 	__u32 raw_state = switch_state(ctx, task);
@@ -254,7 +254,7 @@ static __always_inline __u64 switch_out(void *ctx, struct task_struct *task, boo
 	if (!state_is_wanted(raw_state) || !wait_begin(task, true))
 		return 0;
 	user_id = stack_intern_user_typed(ctx, task);
-	state = task_state_find(task); /* checked again, for the verifier, as in struct wait */
+	state = task_state_find(task); /* not held while interning, as for struct wait */
 	if (!state)
 		return 0;
 	state->waker_id = 0;
@@ -302,7 +302,7 @@ static __always_inline void wait_switch(void *ctx, bool preempt, struct task_str
 		switch_in(next, now_ns);
 }
 
-/* A waker has an id like a stack's: the hash of its two stacks and its comm. */
+/* Returns the current task's id as a waker: a hash of its two stacks and its comm. */
 static __always_inline __u64 waker_intern(void *ctx)
 {
 	__u64 user_id = stack_intern_user(ctx), kernel_id = stack_intern_kernel_current(ctx);
@@ -322,9 +322,10 @@ static __always_inline __u64 waker_intern(void *ctx)
 }
 
 /*
- * The task is in its run queue now, and has been switched out before: not so at sched_waking, which
- * comes as soon as it has announced its sleep. (With the delayed dequeuing of 6.12 a task that is
- * woken up on its way is in its queue all the time, and nothing in its state shows it.)
+ * Ends the blocked part of a wait. At this event the task is on its run queue and has been switched
+ * out; at sched_waking it may still be on its CPU, about to sleep. (With the delayed dequeuing of
+ * 6.12 a task that is woken up before its switch-out stays on its queue, and its state doesn't show
+ * that.)
  */
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(waits_wakeup, struct task_struct *task)

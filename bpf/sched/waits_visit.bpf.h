@@ -20,7 +20,8 @@ static __always_inline bool fill_thread(struct unwind_thread *thread, struct tas
 
 /*
  * Sends the registers with which an off-CPU thread entered the kernel: the loader walks its stack.
- * False: the buffer is full, and the iterator visits the task once more when that has been read.
+ * Returns false if the iterator's buffer is full: the iterator visits the task again once the
+ * buffer has been read.
  */
 static __always_inline bool send_registers(struct bpf_iter__task *ctx, struct task_struct *task,
 					   __u64 arrivals)
@@ -41,7 +42,7 @@ static __always_inline bool send_registers(struct bpf_iter__task *ctx, struct ta
 	return !err;
 }
 
-/* Starts the run of a task that is on a CPU when tracing begins, if it has none yet. */
+/* Starts the run of a task that is on a CPU when tracing begins, unless a switch has. */
 static __always_inline void run_begin_at_start(struct task_struct *task)
 {
 	struct task_state *state = COUNTS_RUNS ? task_state_find(task) : NULL;
@@ -52,11 +53,11 @@ static __always_inline void run_begin_at_start(struct task_struct *task)
 	state->on_ns = window.start_ns;
 }
 
-/* The wait of an off-CPU task counts from the window's start. */
+/* Starts the wait of an off-CPU task, at the window's start. */
 static __noinline void visit_at_start(struct bpf_iter__task *ctx, struct task_struct *task,
 				      struct task_state *state)
 {
-	__u64 arrivals = task_arrivals(task); /* read before the check whether it runs */
+	__u64 arrivals = task_arrivals(task); /* read before task_is_on_cpu() */
 	__u32 raw_state = state_of_wait(task_raw_state(task));
 	__u64 user_id = 0;
 
@@ -86,7 +87,7 @@ static __noinline void visit_at_start(struct bpf_iter__task *ctx, struct task_st
 	state->off_ns = window.start_ns;
 }
 
-/* A known part due to a quota holds for the rest of a wait, too, if that goes on. */
+/* Stores the measured throttling in the task's state, if the wait continues. */
 static __always_inline void throttle_go_on(struct task_struct *task, __u64 off_ns,
 					   const struct throttle_mark *mark)
 {
@@ -96,7 +97,7 @@ static __always_inline void throttle_go_on(struct task_struct *task, __u64 off_n
 		state->throttle = *mark;
 }
 
-/* Counts the time on CPU up to a window's end. Not inlined: its key and a wait take much stack. */
+/* Counts time on CPU up to a window's end. Not inlined: its key and a wait need much stack. */
 static __noinline void run_visit_at_end(struct task_struct *task, struct task_state *state)
 {
 	if (filter_task(task))
@@ -104,13 +105,13 @@ static __noinline void run_visit_at_end(struct task_struct *task, struct task_st
 }
 
 /*
- * A window ends: the wait of an off-CPU task is counted up to here, if it is sure to be wanted; the
- * rest belongs to the next window. The kernel stack belongs to this wait only if the task hasn't
- * run since.
+ * Counts the wait of an off-CPU task up to the window's end, if wait_is_decided(); the next window
+ * counts the rest. The kernel stack is that of the wait only if the task hasn't run since its
+ * switch-out.
  *
- * The task may get a CPU meanwhile, and go off again. So nothing is written here that marks it as
- * waiting: the time of the cut doesn't apply to a later wait, and the end of one is marked before
- * counting.
+ * The task may get a CPU meanwhile, and leave it again. So this marks nothing as waiting: cut_ns
+ * doesn't apply to a later wait, and off_ns, which wait_end() clears before a wait is counted, is
+ * checked again.
  */
 static __noinline void visit_at_end(struct task_struct *task, struct task_state *state)
 {

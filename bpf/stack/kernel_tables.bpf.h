@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The kernel's own unwind table (ORC), read where it lies in the kernel's memory: a sorted array of
- * distances to the addresses from which rows apply, and one of the rows. Rules for return addresses
- * are cached, so that the table is searched once for each of them.
+ * The kernel's own unwind table (ORC), read from the kernel's memory: a sorted array of the
+ * addresses (as distances) from which rows apply, and an array of the rows. Rules of return
+ * addresses are cached, so the table is searched once per address.
  *
- * Only the kernel's own text is looked up: that of modules, of BPF programs and of trampolines can
- * go away. See kernel_walk.bpf.h for what happens there.
+ * Only the kernel's core text is looked up, since modules, BPF programs and trampolines can be
+ * freed; kernel_walk.bpf.h handles those.
  */
 #ifndef KERNEL_TABLES_BPF_H
 #define KERNEL_TABLES_BPF_H
@@ -50,7 +50,7 @@ struct kernel_row {
 #define ROW_BP_REG(row) ((row)->flags >> 4 & 15)
 #define ROW_REG_NONE	0
 
-/* Types were renumbered with 6.4 (commit fb799447ae29); since then each row has one. */
+/* Types were renumbered in 6.4 (commit fb799447ae29); since then each row has a type. */
 #define ROW_TYPE(row)	  ((row)->flags >> 8 & 7)
 #define ROW_TYPE_END	  1
 #define ROW_TYPE_CALL	  2
@@ -62,9 +62,9 @@ struct kernel_row {
 
 #define ROWS_ARE_OLD bpf_core_field_exists(((struct orc_entry___before6_4 *)0)->end)
 
-#define KERNEL_SEARCH_TURNS 6 /* in a global function, which the verifier checks once */
+#define KERNEL_SEARCH_TURNS 6 /* steps per call of a global function, which is verified once */
 #define KERNEL_SEARCH_CALLS 4
-#define KERNEL_SEARCH_ROWS  (1 << KERNEL_SEARCH_TURNS * KERNEL_SEARCH_CALLS) /* 2^19 is a lot */
+#define KERNEL_SEARCH_ROWS  (1 << KERNEL_SEARCH_TURNS * KERNEL_SEARCH_CALLS) /* enough for all */
 
 static __always_inline bool kernel_is_between(__u64 ip, enum kernel_symbol from,
 					      enum kernel_symbol to)
@@ -89,10 +89,10 @@ static __always_inline enum kernel_rule_kind kernel_row_kind(const struct kernel
 				      : KERNEL_RULE_NONE;
 }
 
-/* Returns an offset in words; max + 1: it is not a whole number of words, or too large. */
+/* Returns an offset in words; max + 1 if it is not a multiple of a word, or out of range. */
 static __always_inline __u64 kernel_words(__s64 bytes, __u32 max)
 {
-	__u64 words = (__u64)bytes >> 3; /* of less than 0: many */
+	__u64 words = (__u64)bytes >> 3; /* large if negative */
 
 	return bytes & 7 || words > max ? max + 1ULL : words;
 }
@@ -115,9 +115,9 @@ static __always_inline __u64 kernel_compile_frame(const struct kernel_row *row, 
 }
 
 /*
- * Does some steps of the search for an address. The state, before and after, has search.below in
- * its upper half and search.rest in the lower. Unrolled: 6.1 refuses a loop that is entered by a
- * jump into its middle, as compilers arrange it.
+ * Does some steps of the search for an address. State and result hold search.below in the upper
+ * half and search.rest in the lower. Unrolled: compilers make loops that are entered by a jump into
+ * their middle, which 6.1 rejects.
  */
 __noinline __u64 kernel_search_some(__u64 ip, __u64 state)
 {
@@ -161,7 +161,7 @@ static __always_inline bool kernel_stands_for_another(__u64 ip)
 	return false;
 }
 
-/* Returns the rule for a return address, which is after the call. */
+/* Returns the rule for a return address, from the row of the call before it. */
 __noinline __u64 kernel_compile(__u64 ip)
 {
 	__u64 rule = ip << KERNEL_RULE_IP_SHIFT;
@@ -194,7 +194,7 @@ static __always_inline __u64 kernel_find_rule(__u64 ip)
 	return rule;
 }
 
-/* ---- where the table is ---- */
+/* ---- location of the table ---- */
 
 static __always_inline bool kernel_find_symbols(void)
 {
@@ -212,8 +212,8 @@ static __always_inline bool kernel_find_symbols(void)
 }
 
 /*
- * Registers have had two numberings, which only contents distinguish: where a function begins, its
- * caller's frame is found one word up from rsp.
+ * Detects which of two numberings of registers the rows use: at the start of schedule(), the
+ * caller's frame is one word above rsp.
  */
 static __always_inline bool kernel_find_registers(void)
 {
@@ -229,7 +229,7 @@ static __always_inline bool kernel_find_registers(void)
 	return kernel_tables.reg_sp == 5 || kernel_tables.reg_sp == 3;
 }
 
-/* Run by the loader, once. 1: found. */
+/* Finds the table; run once by the loader. Returns 1 if found. */
 SEC("syscall")
 int kernel_tables_find(void *ctx)
 {

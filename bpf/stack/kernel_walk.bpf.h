@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The kernel stack of a task that isn't running, walked from where it left the CPU: what
- * bpf_get_task_stack() returns, frame by frame, for a fifth of its cost. The helper is the fallback
- * without a rule: in code of modules and of BPF, interrupted kernel code, and kernels that have no
- * ORC table or hide its address.
+ * Walks the kernel stack of a task that isn't running, from its switch-out: the frames of
+ * bpf_get_task_stack(), for a fifth of its cost. The helper is the fallback without a rule: for
+ * code of modules and BPF, interrupted kernel code, and kernels that have no ORC table or hide its
+ * address.
  */
 #ifndef KERNEL_WALK_BPF_H
 #define KERNEL_WALK_BPF_H
@@ -13,12 +13,12 @@
 #if KERNEL_HAS_ORC
 #include "stack/kernel_tables.bpf.h"
 
-#define KERNEL_WALK_FRAMES 4 /* in a global function, which the verifier checks once */
+#define KERNEL_WALK_FRAMES 4 /* frames per call of a global function, which is verified once */
 #define KERNEL_WALK_CALLS  32
 
-#define USER_MODE 3 /* the low bits of cs */
+#define USER_MODE 3 /* low bits of cs */
 
-/* State of a walk: a return address, its caller's stack frame, and where rbp was saved. */
+/* State of a walk: return address, its caller's stack frame, location of the saved rbp. */
 struct kernel_place {
 	__u64 ip, sp, bp_at;
 };
@@ -28,7 +28,7 @@ static __always_inline bool kernel_read(__u64 *word, __u64 addr)
 	return !bpf_probe_read_kernel(word, sizeof(*word), (void *)addr);
 }
 
-/* Below the registers that an entry from user space saved there is nothing. */
+/* Ends the walk at saved registers: complete if they were saved at an entry from user mode. */
 static __always_inline int kernel_end_at_registers(__u64 regs_at)
 {
 	__u64 cs;
@@ -63,7 +63,7 @@ static __always_inline int kernel_step(struct kernel_place *p, __u64 rule)
 	return UNWIND_GOES_ON;
 }
 
-/* Walks up to N frames into the slot. Returns UNWIND_GOES_ON, or how the walk ended. */
+/* Walks a chunk of frames into the slot. Returns UNWIND_GOES_ON, or how the walk ended. */
 __noinline int kernel_walk_some(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -89,7 +89,7 @@ __noinline int kernel_walk_some(__u32 slot)
 	return reason;
 }
 
-/* Walks into the slot. False: there is no table, or the walk was not complete. */
+/* Walks the stack into the slot. Returns false without a table, or if the walk was incomplete. */
 __noinline int kernel_walk(__u32 slot, __u64 frame_at)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -120,9 +120,7 @@ static __always_inline bool kernel_walk_task(__u32 slot, struct task_struct *tas
 }
 #endif
 
-/*
- * Returns the id of the kernel stack of a task that isn't running. is_next: it will run next, here.
- */
+/* Returns the id of an off-CPU task's kernel stack. is_next: it runs next on this CPU. */
 static __always_inline __u64 stack_intern_kernel_of(struct task_struct *task, bool is_next)
 {
 	__u32 slot;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Counts the samples that came and those that are missing: the kernel runs no program on a perf
- * event while another BPF program, or bpf(2) in a map, has the CPU (bpf_overflow_handler(),
- * kernel/events/core.c), and counts that nowhere; and a timer may be late. By the clock they are
- * due one period after the other. For cycles the loader compares the total of periods with the
- * events' counts.
+ * Counts delivered and missing samples: the kernel skips the program of a perf event, without
+ * counting that, while another BPF program or bpf(2) on a map is running on the CPU
+ * (bpf_overflow_handler(), kernel/events/core.c); and a timer may be late. By the clock, a sample
+ * is due every period. For cycles the loader compares the total of periods with the events' counts.
  */
 #ifndef SAMPLED_BPF_H
 #define SAMPLED_BPF_H
@@ -13,7 +12,7 @@
 #include "stack/stack.bpf.h"
 #include "abi/sampled.h"
 
-#define MIN_PERIOD_NS 10000 /* the kernel's, perf_swevent_hrtimer() */
+#define MIN_PERIOD_NS 10000 /* the kernel's minimum, perf_swevent_hrtimer() */
 
 const volatile bool sampled_is_by_clock SEC(".rodata.sampled") = false;
 
@@ -24,7 +23,7 @@ struct {
 	__type(value, struct sampled);
 } sampled SEC(".maps");
 
-/* Returns how often the CPU has been idle; ~0: it is idle now, or unknown. */
+/* Returns the CPU's number of idle periods; ~0: it is idle now, or unknown. */
 static __always_inline __u64 sampled_count_idle(struct sampled *all, struct task_struct *current,
 						bool is_idle)
 {
@@ -39,8 +38,8 @@ static __always_inline __u64 sampled_count_idle(struct sampled *all, struct task
 }
 
 /*
- * A CPU that is idle has no samples for a while, or none at all, and none of them is missed. A late
- * sample is made up for by the next one.
+ * Counts missed samples by the clock. An idle CPU may have no samples, which are not missed. A late
+ * sample doesn't delay the next one.
  */
 static __always_inline void sampled_by_clock(struct sampled *all, __u64 period, __u64 n_idle)
 {
@@ -59,7 +58,7 @@ static __always_inline void sampled_by_clock(struct sampled *all, __u64 period, 
 	all->n_idle = n_idle;
 }
 
-/* Each sample, wanted or not. */
+/* Counts a sample, wanted or not. */
 static __always_inline void sampled_note(const struct bpf_perf_event_data *ctx,
 					 struct task_struct *current, bool is_idle)
 {
@@ -76,7 +75,7 @@ static __always_inline void sampled_note(const struct bpf_perf_event_data *ctx,
 				 sampled_count_idle(all, current, is_idle));
 }
 
-/* 0 also if unknown. */
+/* Returns the id of the sample's user stack; 0: none, or the kernel was being entered. */
 static __always_inline __u64 sampled_user_stack(struct bpf_perf_event_data *ctx)
 {
 	__u32 zero = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Exact stacks: walked into a scratch buffer, identified by their hash, defined once through the
- * ring buffer. `stacks_sent` remembers the ids that were sent, in a set-associative cache without
- * allocations. An evicted id is sent again, and so is one that did not fit into the ring buffer.
+ * Exact stacks: walked into a scratch buffer, identified by their hash, and sent once through the
+ * ring buffer. stacks_sent is a set-associative cache of sent ids, without allocations. A stack is
+ * sent again if its id was evicted, or if it did not fit into the ring buffer.
  */
 #ifndef STACK_BPF_H
 #define STACK_BPF_H
@@ -27,15 +27,12 @@ struct {
 	__type(value, struct stack_sent_set);
 } stacks_sent SEC(".maps");
 
-/*
- * Counts per stack, in a table that the loader drains at the end of an interval, and when
- * stacks_added shows that it fills up.
- */
+/* Counts per stack. The loader drains them per interval, and if stacks_added shows a full table. */
 TABLE_WITH_TURNS(stack_table, struct stack_key, struct stack_sum, 65536);
 
 __u64 stacks_added SEC(".data.stacks") = 0;
 
-/* Each word is mixed in by a multiplication whose high half is folded back. */
+/* Hashes one chunk of words: mixes in each by a multiplication whose high half is folded back. */
 __noinline __u64 stack_hash_some(__u32 slot, __u32 first, __u64 h)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -51,9 +48,7 @@ __noinline __u64 stack_hash_some(__u32 slot, __u32 first, __u64 h)
 	return h;
 }
 
-/*
- * Returns the stack id of a definition: never 0, and without the bit that marks the loader's ids.
- */
+/* Returns a definition's stack id: never 0, and without the bit of ids assigned by the loader. */
 static __always_inline __u64 stack_hash(__u32 slot, const struct stack_scratch *scratch)
 {
 	const struct stack_def *def = &scratch->def;
@@ -75,7 +70,7 @@ static __always_inline bool stack_was_sent(struct stack_sent_set *set, __u64 id)
 	return false;
 }
 
-/* Sends a definition unless it was sent before. False: the ring is full. */
+/* Sends a definition unless it was sent before. Returns false if the ring buffer is full. */
 static __always_inline bool stack_send_once(struct stack_def *def)
 {
 	__u32 n_set = stack_sent_set_of(def->id), size;
@@ -94,9 +89,8 @@ static __always_inline bool stack_send_once(struct stack_def *def)
 }
 
 /*
- * Interns the stack whose kind, owner and words are in the slot, and returns its id; 0 if it is
- * empty. A global function: the verifier checks its loops once per program, not once per call and
- * path.
+ * Interns the stack in the slot (kind, owner, words) and returns its id; 0 if it is empty. A global
+ * function: the verifier checks its loops once per program, not once per call and path.
  */
 __noinline __u64 stack_intern(__u32 slot)
 {
@@ -110,7 +104,7 @@ __noinline __u64 stack_intern(__u32 slot)
 	return scratch->def.id;
 }
 
-/* Begins a definition. NULL: no slot was free. */
+/* Begins a definition. Returns NULL if no slot was free. */
 static __always_inline struct stack_def *stack_begin(__u32 slot, enum stack_kind kind, __u32 tgid)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -153,10 +147,7 @@ static __always_inline __u64 stack_walk_user(void *ctx, __u32 slot, struct stack
 	return id;
 }
 
-/*
- * Returns the id of the current task's user stack. The task is of process tgid, after `generation`
- * execs.
- */
+/* Returns the id of the current task's user stack. generation: its process's exec count. */
 static __always_inline __u64 stack_intern_user_of(void *ctx, __u32 tgid, __u32 generation)
 {
 	__u32 slot = stack_claim_slot();
@@ -168,7 +159,7 @@ static __always_inline __u64 stack_intern_user_of(void *ctx, __u32 tgid, __u32 g
 	return stack_walk_user(ctx, slot, def);
 }
 
-/* The same if the current task is a typed argument, which saves helper calls. */
+/* Returns the id of the current task's user stack, for a typed task, which saves helper calls. */
 static __always_inline __u64 stack_intern_user_typed(void *ctx, struct task_struct *task)
 {
 	if (!stack_settings.user || task_is_kthread(task))
@@ -185,7 +176,7 @@ static __always_inline __u64 stack_intern_user(void *ctx)
 	return stack_intern_user_of(ctx, current_tgid(), BPF_CORE_READ(task, self_exec_id));
 }
 
-/* Begins the definition of a kernel stack in its own slot. NULL: not wanted, or no slot is free. */
+/* Begins the definition of a kernel stack. Returns NULL if not wanted, or if no slot is free. */
 static __always_inline struct stack_def *stack_begin_kernel(__u32 *slot)
 {
 	if (!stack_settings.kernel)
@@ -200,7 +191,7 @@ static __always_inline void stack_take_bytes(struct stack_def *def, long bytes)
 	def->n_words = bytes > 0 ? bytes / sizeof(__u64) : 0;
 }
 
-/* Ends the definition and returns its stack id. */
+/* Ends the definition of a kernel stack and returns its id. */
 static __always_inline __u64 stack_end_kernel(__u32 slot)
 {
 	__u64 id = stack_intern(slot);
@@ -210,9 +201,9 @@ static __always_inline __u64 stack_end_kernel(__u32 slot)
 }
 
 /*
- * Returns the id of the kernel stack that leads here. stack_intern_kernel_of() has the same for a
- * task. They are two functions, because the verifier before about 6.4 does not know that a typed
- * task isn't NULL: it would check both helpers, and refuse the one that needs a context.
+ * Returns the id of the current kernel stack. stack_intern_kernel_of(), for another task, is a
+ * separate function because the verifier before about 6.4 does not know that a typed task isn't
+ * NULL: it would check both helpers, and reject the one that needs a context.
  */
 static __always_inline __u64 stack_intern_kernel_current(void *ctx)
 {
@@ -225,7 +216,7 @@ static __always_inline __u64 stack_intern_kernel_current(void *ctx)
 	return stack_end_kernel(slot);
 }
 
-/* Fills the owner of the stack: process, thread, cgroup, name. */
+/* Sets the stack's owner: process, thread, cgroup, name. */
 static __always_inline void stack_key_owner(struct stack_key *key, struct task_struct *task)
 {
 	key->tgid = task_tgid(task);
@@ -237,8 +228,9 @@ static __always_inline void stack_key_owner(struct stack_key *key, struct task_s
 }
 
 /*
- * The verifier inlines the lookup where the table is a constant, which it is until a table is taken
- * away: in most runs, never. The barrier keeps the compiler from merging both calls.
+ * Finds the counts of a stack. table NULL: the first table, which is used until the loader drains
+ * one, in most runs never; the verifier inlines the lookup in a constant table. The barrier keeps
+ * the compiler from merging the two lookups.
  */
 static __always_inline struct stack_sum *stack_find_sum(void *table, const struct stack_key *key)
 {
@@ -264,10 +256,10 @@ static __always_inline void stack_count(const struct stack_key *key, __u64 value
 			__sync_fetch_and_add(&stacks_added, 1);
 			return;
 		}
-		sum = bpf_map_lookup_elem(table, key); /* another CPU was faster, or it is full */
+		sum = bpf_map_lookup_elem(table, key); /* another CPU inserted it, or it is full */
 	}
 	if (!sum) {
-		if (value) /* else only its stack ids, see wait_count() */
+		if (value) /* else only the stacks are recorded, see wait_take() */
 			loss_count(LOSS_MAP_FULL, value);
 		return;
 	}

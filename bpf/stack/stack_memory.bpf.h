@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Threads block in the same few places. A walk is a function of the registers that it begins with,
- * of the process's tables, and of the words that it reads. So its beginning and these words are
- * remembered with the stack id: if they are the same again, so is the stack, and its id is known
- * without walking, hashing or sending anything.
+ * Cache of walks of user stacks, since threads block in the same few locations. A walk is a
+ * function of its initial registers, the process's tables, and the words that it reads. These are
+ * cached with the stack id: if they are the same again, so is the stack, and its id is known
+ * without walking, hashing or sending.
  *
- * The words lie close together: they are copied in a few pieces to be compared, here pages. The
- * memory is that of a CPU, and only programs that hold the first of its slots use it, so that
- * nothing else changes it meanwhile. New entries replace old ones when it is full.
+ * The words are close together: they are copied for comparison in a few pieces ("pages"). The cache
+ * is per CPU, and only programs that hold the CPU's first slot use it, so nothing else changes it
+ * meanwhile. New entries replace old ones.
  *
- * Only complete walks that depend on nothing else are remembered: not walks with frames of a
- * runtime, code that is read as instructions, or registers that few rules use.
+ * Only complete walks that depend on nothing else are cached: no walks with frames of a runtime,
+ * with decoded instructions, or with registers that few rules use.
  *
- * For programs whose stacks recur: they define STACK_RECURS.
+ * Used by programs that define STACK_RECURS, because their stacks recur.
  */
 #ifndef STACK_MEMORY_BPF_H
 #define STACK_MEMORY_BPF_H
@@ -24,10 +24,10 @@
 
 const volatile struct stack_memory_settings stack_memory_settings SEC(".rodata.memory");
 
-/* The loader increments it when ids may have to be sent again, or their frames may change. */
+/* Incremented by the loader when ids may have to be sent again, or their frames may change. */
 __u64 stack_memory_epoch SEC(".data.memory") = 0;
 
-/* Elements of a CPU follow each other. The loader makes it as large as the machine. */
+/* Cache elements; those of a CPU are consecutive. The loader sets max_entries. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -35,7 +35,7 @@ struct {
 	__type(value, struct stack_memory);
 } stack_memories SEC(".maps");
 
-/* Returns the element of a stack's page. NULL: there is no memory for that slot. */
+/* Returns the element at place + page number; NULL: the slot has no cache. */
 static __always_inline struct stack_memory *stack_memory_of(__u32 slot, __u32 place)
 {
 	__u32 index;
@@ -67,23 +67,23 @@ static __always_inline void stack_start_take(struct stack_start *start,
 			scratch->def.map_size * 0x9e3779b97f4a7c15ULL;
 }
 
-/* The same thread may have other stacks at the same location; the caller checks that. */
+/* Compares two starts, except bp and extra, which the caller compares if the walk used them. */
 static __always_inline bool stack_start_is(const struct stack_start *a, const struct stack_start *b)
 {
 	return a->ip == b->ip && a->sp == b->sp && a->leaf == b->leaf && a->owner == b->owner &&
 	       a->tables == b->tables;
 }
 
-/* ---- while a walk is recorded ---- */
+/* ---- recording a walk ---- */
 
-/* The barrier keeps masks that the compiler would drop and the verifier needs. */
+/* Returns page n. The barrier preserves the mask, which only the verifier needs. */
 static __always_inline struct stack_page *stack_record_at(struct stack_record *record, __u32 n)
 {
 	barrier_var(n);
 	return &record->pages[n & (STACK_MEMORY_PAGES - 1)];
 }
 
-/* Returns the next free page of the recording; NULL: it is full. */
+/* Returns a new page of the record, for words near addr; NULL: it is full. */
 static __always_inline struct stack_page *stack_record_begin(struct stack_record *record,
 							     __u64 addr)
 {
@@ -135,7 +135,7 @@ __noinline int stack_memory_note(__u32 slot, __u64 addr, __u64 word)
 	return 0;
 }
 
-/* ---- keeping and recalling ---- */
+/* ---- storing and looking up ---- */
 
 __noinline int stack_memory_keep_page(__u32 slot, __u32 place, __u32 n, __u64 stamp)
 {
@@ -150,7 +150,7 @@ __noinline int stack_memory_keep_page(__u32 slot, __u32 place, __u32 n, __u64 st
 	return 0;
 }
 
-/* Stores the recorded walk; its definition has been sent. */
+/* Stores the recorded walk if it is complete and its definition has been sent. */
 __noinline int stack_memory_keep(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -179,8 +179,8 @@ __noinline int stack_memory_keep(__u32 slot)
 }
 
 /*
- * Compares the words of a page, of the stack at that place, with the remembered ones. They are
- * copied to where a stack would be.
+ * Compares memory with the words of a cached page, of the stack at `place`. Copies the memory to
+ * def.words, which a cached stack does not use.
  */
 __noinline int stack_memory_compare(__u32 slot, __u32 place, __u32 number)
 {
@@ -204,7 +204,7 @@ __noinline int stack_memory_compare(__u32 slot, __u32 place, __u32 number)
 	return !differences;
 }
 
-/* Compares the registers that have decided where the walk goes. */
+/* Compares the registers that determined the walk's path. */
 static __always_inline bool stack_registers_are(const struct stack_memory *memory,
 						const struct stack_start *start)
 {
@@ -212,21 +212,21 @@ static __always_inline bool stack_registers_are(const struct stack_memory *memor
 	       (!memory->uses_extra || memory->start.extra == start->extra);
 }
 
-/* A walk is recorded when it starts the same way for the second time. */
+/* Begins recording: done when a walk starts the same way for the second time. */
 static __always_inline void stack_memory_begin_record(struct stack_scratch *scratch, __u32 slot)
 {
 	scratch->record.n_pages = 0;
 	scratch->walk.recorder = slot + 1;
 }
 
-/* A call takes time; but on older kernels all functions down to a walk share 512 bytes of stack. */
+/* Inlined if possible; on older kernels all functions down to a walk share 512 bytes of stack. */
 #if UNWIND_BEGINS_AT_CONTEXT
 #define STACK_RECALL_FUNCTION static __always_inline
 #else
 #define STACK_RECALL_FUNCTION __noinline
 #endif
 
-/* Returns the id of the stack that a walk from here would find; 0: unknown. */
+/* Returns the id of the stack that a walk from here would find; 0: not cached. */
 STACK_RECALL_FUNCTION __u64 stack_memory_recall(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * User stacks of the current task, walked with the tables that the loader compiles from .eh_frame,
- * so that programs without frame pointers have complete ones; along frame pointers through code
- * that has no unwind information; 32-bit programs by the kernel's own walk.
+ * Walks the current task's user stack: by tables that the loader compiles from .eh_frame, so that
+ * programs without frame pointers get complete stacks; by frame pointers in code without unwind
+ * information; in 32-bit programs by the kernel's own walk.
  *
- * One frame is a global function, and so are some of them in a row: the verifier looks at a global
- * function once, not at each iteration of a loop. It takes no pointers (kernels before 5.12 refuse
- * them there), so the walk's state lies in a map. See abi/unwind_rule.h for the rules.
+ * Global functions walk one frame, and a chunk of frames: the verifier checks a global function
+ * once, not in each iteration of a loop. They take no pointers, which kernels before 5.12 reject,
+ * so the walk's state is in a map. See abi/unwind_rule.h for the rules.
  */
 #ifndef UNWIND_BPF_H
 #define UNWIND_BPF_H
@@ -59,8 +59,9 @@ static __always_inline void unwind_begin_returns(struct unwind_returns *returns,
 }
 
 /*
- * Reads on in the list, up to the call that returns to that sp. 1: it is the last one read. Calls
- * that longjmp() has left stay in the list for a while; no active call has their sp.
+ * Reads more of the kernel's list, up to the call whose return sets the stack pointer to sp.
+ * Returns 1 if found, as the last one read. Calls that longjmp() left stay in the list for a while;
+ * no active call has their sp.
  */
 __noinline int unwind_read_returns(__u32 slot, __u64 sp)
 {
@@ -82,7 +83,7 @@ __noinline int unwind_read_returns(__u32 slot, __u64 sp)
 	return 0;
 }
 
-/* Returns the address that return probes have put on the stack of the current task; 0: none has. */
+/* Returns the address that return probes of the current task put on its stack; 0: none. */
 __noinline __u64 unwind_trampoline(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -95,10 +96,7 @@ __noinline __u64 unwind_trampoline(__u32 slot)
 	return scratch->returns.trampoline;
 }
 
-/*
- * Moves from the trampoline to the true caller. Words read there don't decide where the walk goes:
- * see recorder.
- */
+/* Moves from the trampoline to the true caller; ends recording, which can't compare the list. */
 __noinline int unwind_step_from_trampoline(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -120,7 +118,7 @@ __noinline int unwind_step_from_trampoline(__u32 slot)
 	return UNWIND_PROBED;
 }
 
-/* Keeps the innermost calls of a task under return probes, for a walk from outside. */
+/* Reads a task's innermost calls under return probes, for a walk by the loader. */
 static __always_inline void unwind_take_returns(__u32 slot, struct task_struct *task)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -133,7 +131,10 @@ static __always_inline void unwind_take_returns(__u32 slot, struct task_struct *
 }
 
 #if !UNWIND_BEGINS_AT_CONTEXT
-/* The trampoline may have saved registers; the call is in the list until the kernel sees it end. */
+/*
+ * Moves from the trampoline to the caller, by the list, which has the call until the kernel sees
+ * its end. The trampoline may have pushed registers.
+ */
 static __always_inline bool unwind_leave_by_returns(const struct unwind_returns *returns,
 						    struct unwind_regs *regs)
 {
@@ -147,7 +148,10 @@ static __always_inline bool unwind_leave_by_returns(const struct unwind_returns 
 	return false;
 }
 
-/* At the last pop, a caller's call may be as close as the one that has returned. */
+/*
+ * Moves out of the trampoline. Skips the list at its `ret`, where the call of a caller may be as
+ * close as the one that has returned.
+ */
 __noinline int unwind_leave_trampoline(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -164,8 +168,8 @@ __noinline int unwind_leave_trampoline(__u32 slot)
 }
 
 /*
- * Sets the registers of the current task, whose first ones are in the slot. Not 0: they can't be
- * determined.
+ * Replaces the registers in the slot, of a task in the middle of a probe, by those with which it
+ * continues. Returns another value than UNWIND_GOES_ON if they can't be determined.
  */
 __noinline int unwind_leave_probe(__u32 slot)
 {
@@ -196,7 +200,7 @@ __noinline int unwind_leave_probe(__u32 slot)
 
 #else
 
-/* A probe has just begun or ended: the registers are the program's own. */
+/* Does nothing: at the start or end of a probe the registers are the program's own. */
 static __always_inline int unwind_leave_probe(__u32 slot)
 {
 	return UNWIND_GOES_ON;
@@ -204,7 +208,7 @@ static __always_inline int unwind_leave_probe(__u32 slot)
 
 #endif
 
-/* A trampoline is at the start of a page, as few return addresses are. */
+/* Returns true if ip may be the trampoline: it is at a page's start, like few return addresses. */
 static __always_inline bool unwind_may_be_probed(const struct unwind_state *s)
 {
 	return !s->ip_is_exact && !(s->ip & (UNWIND_PROBE_PAGE - 1));
@@ -212,7 +216,7 @@ static __always_inline bool unwind_may_be_probed(const struct unwind_state *s)
 
 /* ---- one frame ---- */
 
-/* A separate function, to save stack in its caller. */
+/* Moves to code interrupted by a signal; a separate function, to save stack in its caller. */
 __noinline int unwind_step_to_signalled(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -224,7 +228,8 @@ __noinline int unwind_step_to_signalled(__u32 slot)
 
 /*
  * Continues without a rule: by decoding instructions if possible, else along the frame pointer if
- * it leads to known code. A frame pointer of 0 proves nothing: the register may hold any number.
+ * it leads to known code. A frame pointer of 0 doesn't prove an outermost frame: the register may
+ * hold any value.
  */
 static __always_inline int unwind_by_gap(__u32 slot, struct unwind_state *s)
 {
@@ -243,7 +248,7 @@ static __always_inline int unwind_by_gap(__u32 slot, struct unwind_state *s)
 	return unwind_follow_record(s, &record);
 }
 
-/* rule NULL: there may be one that isn't loaded yet. */
+/* Continues without a rule, or after a return probe. rule NULL: it may not be loaded yet. */
 static __always_inline int unwind_without_rule(__u32 slot, struct unwind_state *s,
 					       const struct unwind_rule *rule)
 {
@@ -254,10 +259,7 @@ static __always_inline int unwind_without_rule(__u32 slot, struct unwind_state *
 	return rule && reason == UNWIND_NO_MAPPING ? unwind_by_gap(slot, s) : reason;
 }
 
-/*
- * Marks the frame that a walk is at, which was interrupted, and the trampoline before it if that
- * was by a signal.
- */
+/* Marks the current, interrupted frame as exact; also the signal trampoline before it, if any. */
 __noinline int unwind_mark_exact(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -275,9 +277,9 @@ __noinline int unwind_mark_exact(__u32 slot)
 }
 
 /*
- * Records the address at which a frame begins. Runtimes need ascending addresses. A walk from C may
- * lead to Go code on a lower stack, and back: frames of Go get the address where C was left. No
- * branch: the verifier would follow both.
+ * Records the stack address at which frame n begins. Runtimes need ascending addresses, but a walk
+ * from C may lead to Go code on a lower stack, and back: Go frames get the last address of C. Has
+ * no branch: the verifier would follow both ways.
  */
 static __always_inline void unwind_note_sp(struct stack_scratch *scratch, __u32 n)
 {
@@ -288,7 +290,7 @@ static __always_inline void unwind_note_sp(struct stack_scratch *scratch, __u32 
 	scratch->sps[n] = scratch->highest_sp;
 }
 
-/* Appends the frame that a walk is at. False: it doesn't fit. */
+/* Appends the current frame. Returns false if it doesn't fit. */
 static __always_inline bool unwind_note_frame(struct stack_scratch *scratch)
 {
 	__u32 n = scratch->def.n_words;
@@ -302,7 +304,7 @@ static __always_inline bool unwind_note_frame(struct stack_scratch *scratch)
 	return true;
 }
 
-/* Moves to the caller by a rule that only Go code has, given as the number that it is. */
+/* Moves to the caller by one of Go's rules. number: the rule's eight bytes. */
 __noinline int unwind_step_in_go(__u32 slot, __u64 number)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -322,8 +324,8 @@ __noinline int unwind_step_to_interrupted(__u32 slot, __u64 number)
 }
 
 /*
- * Walks along frame pointers alone. The kernel's own walk, bpf_get_stack(), finds the same frames,
- * but reads the memory at any rbp, and the fault costs more than the whole walk.
+ * Moves to the caller by the frame pointer alone. The kernel's walk, bpf_get_stack(), finds the
+ * same frames, but reads memory at any rbp, where a fault costs more than the whole walk.
  */
 static __always_inline int unwind_by_frame_pointer(__u32 slot, struct unwind_state *s)
 {
@@ -336,7 +338,7 @@ static __always_inline int unwind_by_frame_pointer(__u32 slot, struct unwind_sta
 	return unwind_follow_record(s, &record);
 }
 
-/* Appends a frame, and goes on to its caller. Returns UNWIND_GOES_ON, or how the walk ended. */
+/* Appends a frame and moves to its caller. Returns UNWIND_GOES_ON, or how the walk ended. */
 __noinline int unwind_step(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -368,7 +370,7 @@ __noinline int unwind_step(__u32 slot)
 
 /* ---- a walk ---- */
 
-/* Records the leaf. A function that has just returned is put back on top of its caller. */
+/* Records the leaf: the function that has just returned, if any, on top of its caller. */
 static __always_inline void unwind_begin_words(struct stack_scratch *scratch)
 {
 	struct unwind_state *s = &scratch->walk;
@@ -383,7 +385,7 @@ static __always_inline void unwind_begin_words(struct stack_scratch *scratch)
 	scratch->def.n_words = 2;
 }
 
-/* From here on each step records its own frame. The comparison has overwritten the leaf. */
+/* Resets the words: each step records its frame. A cache lookup has overwritten the leaf. */
 static __always_inline void unwind_begin_turns(struct stack_scratch *scratch)
 {
 	scratch->def.words[0] = scratch->leaf;
@@ -391,8 +393,8 @@ static __always_inline void unwind_begin_turns(struct stack_scratch *scratch)
 }
 
 /*
- * Takes the number for what addresses mean from the process's slice, with the size of its perf map
- * in the upper bits.
+ * Sets `names`, which identifies the meaning of addresses: the number in the process's slice and,
+ * in the upper half, the size of its perf map.
  */
 static __always_inline void unwind_take_names(struct stack_scratch *scratch,
 					      const struct unwind_process *process)
@@ -405,9 +407,9 @@ static __always_inline void unwind_take_names(struct stack_scratch *scratch,
 }
 
 /*
- * Reads the first registers with which the current task entered the kernel, and its process's
- * tables. Without tables the leaf is all that is certain: a walk along what may be frame pointers
- * invents callers.
+ * Reads the initial registers with which the current task entered the kernel, and its process's
+ * tables. Without tables only the leaf is certain: a walk along possible frame pointers would
+ * invent callers.
  */
 static __always_inline int unwind_prepare(__u32 slot, struct stack_scratch *scratch)
 {
@@ -446,10 +448,10 @@ __noinline int unwind_walk_some(__u32 slot)
 }
 
 /*
- * The task's own state may have ended a walk early. A task past exit_mm() has no address space any
- * more. From the moment that exec gives it a new one until the new program's registers are set, it
- * has those of a program that is gone; end_code is set last. And if nothing is on the stack, at a
- * program's first instruction, there is no caller.
+ * Corrects the reason of a walk that the task's state has ended early. A task past exit_mm() has no
+ * address space. Between exec's new address space and the new program's registers, the registers
+ * are those of the old program; end_code is set last. At a program's first instruction, the stack
+ * is empty and there is no caller.
  */
 __noinline int unwind_judge(__u32 slot, int reason)
 {
@@ -471,8 +473,8 @@ __noinline int unwind_judge(__u32 slot, int reason)
 }
 
 /*
- * Walks the stack of the current task, process def.tgid, into the slot. Returns how it ended;
- * UNWIND_GOES_ON: it was not needed, def.id is the stack id.
+ * Walks the stack of the current task, process def.tgid, into the slot. Returns how the walk ended;
+ * UNWIND_GOES_ON: the stack was cached, def.id is its id.
  */
 __noinline int unwind_walk(__u32 slot)
 {
@@ -491,7 +493,7 @@ __noinline int unwind_walk(__u32 slot)
 	}
 	if (!read_other_registers(&scratch->walk.regs))
 		reason = UNWIND_FAULT;
-	scratch->walk.regs.ip = scratch->walk.ip; /* see unwind_leave_probe() */
+	scratch->walk.regs.ip = scratch->walk.ip; /* may differ: see unwind_leave_probe() */
 	scratch->walk.regs.sp = scratch->walk.sp;
 	for (int i = 0; i < STACK_DEPTH / STACK_CHUNK && !reason; i++)
 		reason = unwind_walk_some(slot);
@@ -521,8 +523,8 @@ __noinline int unwind_walk_by_fp(__u32 slot)
 }
 
 /*
- * Takes the current task's user stack: addresses, leaf first, and how the walk ended, or its id, as
- * unwind_walk() does.
+ * Reads the current task's user stack into the slot: addresses, leaf first, and how the walk ended;
+ * or its id only, see unwind_walk().
  */
 static __always_inline void unwind_user(void *ctx, __u32 slot, struct stack_def *def)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The loader needs a moment until it has the tables of a program that has just begun or of a
- * library that has just been loaded, and on a busy machine the moment can be long. Stacks that
- * cannot be walked because of that are copied, with the registers, for the loader to walk when it
- * has caught up. Each copy has an id of its own, since its frames are not yet known.
+ * Copies stacks that cannot be walked yet: the loader takes some time to get the tables of a new
+ * program or library, on a busy machine a long time. The loader walks the copies, with their
+ * registers, once it has the tables. Each copy has an id of its own, since its frames are not known
+ * yet.
  */
 #ifndef UNWIND_COPY_BPF_H
 #define UNWIND_COPY_BPF_H
@@ -11,32 +11,32 @@
 #include "stack/unwind.bpf.h"
 
 /*
- * A ring of their own: a lot of copies must not displace definitions. While the loader compiles the
- * tables of a compiler, for a tenth of a second or more, it reads none.
+ * Copies, in a separate ring buffer: many copies must not displace definitions. While the loader
+ * compiles the tables of a large program, for a tenth of a second or more, it reads none.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 2 << 20); /* the loader knows how many CPUs there are */
+	__uint(max_entries, 2 << 20); /* the loader adapts it to the number of CPUs */
 } unwind_copies SEC(".maps");
 
 static __always_inline __u64 unwind_copy_id(const struct unwind_copy *copy)
 {
 	__u64 id = (copy->time_ns << 12) ^ bpf_get_smp_processor_id() ^ copy->tgid;
 
-	id *= 0x9e3779b97f4a7c15ULL; /* odd: no two become one */
+	id *= 0x9e3779b97f4a7c15ULL; /* odd: keeps ids distinct */
 	return (id & ~STACK_ID_AT_START) | 1;
 }
 
-/* Returns 1 or 0 without a branch, of which the verifier would check both sides. */
+/* Returns 1 for an error, else 0, without a branch: the verifier would check both sides. */
 static __always_inline __u64 unwind_has_failed(long err)
 {
 	return (__u64)err >> 63;
 }
 
 /*
- * Copies the stack from sp on, in pieces that don't cross the end of a page: what is left above the
- * topmost frame may be less than a piece. A large variable can leave pages of the stack that were
- * never touched.
+ * Copies the stack from sp on, in aligned pieces that don't cross the end of a page, since less
+ * than a piece may be mapped above the topmost frame. Unreadable pieces are holes: a large variable
+ * can leave pages of the stack untouched.
  */
 static __always_inline void unwind_copy_stack(struct unwind_copy *copy, __u64 sp, __u32 max_bytes,
 					      __u32 piece)
@@ -80,10 +80,7 @@ static __always_inline __u64 unwind_send_copy_of(struct stack_scratch *scratch, 
 	return id;
 }
 
-/*
- * Returns the stack's size from sp on, for a process's first thread; a very large number for
- * others.
- */
+/* Returns the stack's size above sp in a process's first thread; a huge number in others. */
 static __always_inline __u64 unwind_stack_bytes(__u64 sp)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -91,7 +88,7 @@ static __always_inline __u64 unwind_stack_bytes(__u64 sp)
 	return BPF_CORE_READ(task, mm, start_stack) - sp;
 }
 
-/* Limits consecutive copies: a process's walks may always end early. */
+/* Counts a copy. Returns false at the limit: all walks of a process may end early. */
 static __always_inline bool unwind_count_copy(__u32 *n_copies)
 {
 	if (*n_copies >= UNWIND_MAX_COPIES)
@@ -109,8 +106,8 @@ static __always_inline bool unwind_may_copy(__u32 tgid, struct unwind_change *ch
 
 /*
  * Passes the incomplete stack in the slot to the loader. Returns its id; 0: not passed. Creates the
- * process's count, so that the next exec changes it, even for a child that only has its parent's
- * slice.
+ * process's count of changes, so that the next exec changes it, even for a child that has only its
+ * parent's slice.
  */
 __noinline __u64 unwind_send_copy(__u32 slot)
 {

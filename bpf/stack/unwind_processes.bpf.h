@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Processes and their slices of mappings, as BPF keeps them correct between two updates by the
- * loader: on fork, exec and when known code is replaced.
+ * Processes and their slices of mappings, which BPF updates between two updates by the loader: on
+ * fork, exec and replacement of known code.
  */
 #ifndef UNWIND_PROCESSES_BPF_H
 #define UNWIND_PROCESSES_BPF_H
@@ -13,22 +13,22 @@
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1); /* the loader makes it as large as the machine needs */
+	__uint(max_entries, 1); /* set by the loader */
 	__type(key, __u32);
 	__type(value, struct unwind_process);
 } unwind_processes SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1); /* likewise */
+	__uint(max_entries, 1); /* set by the loader */
 	__type(key, __u32);
 	__type(value, struct unwind_change);
 } unwind_changes SEC(".maps");
 
 /*
- * The perf map of a process, a file that the loader has open. A compiler uses addresses again for
- * other code, and adds a line to the file each time: the size of the file says what an address
- * means, at this very moment.
+ * Perf maps of processes, which the loader has open. A JIT compiler reuses addresses for other code
+ * and appends a line to the file each time: the size of the file identifies the current meaning of
+ * addresses.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -37,7 +37,7 @@ struct {
 	__type(value, struct inode *);
 } unwind_perf_maps SEC(".maps");
 
-/* Run by the loader, whose descriptor ctx[1] is the perf map of process ctx[0]. */
+/* Registers a perf map; run by the loader: file descriptor ctx[1] is the map of process ctx[0]. */
 SEC("raw_tp")
 int unwind_take_perf_map(const __u64 *ctx)
 {
@@ -51,7 +51,7 @@ int unwind_take_perf_map(const __u64 *ctx)
 	return bpf_map_update_elem(&unwind_perf_maps, &tgid, &inode, BPF_ANY);
 }
 
-/* 0: there is none. */
+/* Returns the size of the process's perf map in bytes; 0: none. */
 static __always_inline __u32 unwind_perf_map_size(__u32 tgid)
 {
 	struct inode **inode = bpf_map_lookup_elem(&unwind_perf_maps, &tgid);
@@ -67,8 +67,8 @@ static __always_inline __u32 unwind_count_of(__u32 tgid)
 }
 
 /*
- * Returns the process's slice, unless code that it describes has been replaced. n_changes is read
- * before the count and written after it, so a change in between is still noticed.
+ * Returns the process's slice; NULL: none, or its code has been replaced. Reads n_changes before
+ * the count, while changes are written in the opposite order: a change in between is still noticed.
  */
 static __always_inline struct unwind_process *unwind_find_process(__u32 tgid)
 {
@@ -88,7 +88,7 @@ static __always_inline struct unwind_process *unwind_find_process(__u32 tgid)
 
 static const struct unwind_change unwind_no_change;
 
-/* Returns the element of a process's count, made if there is none; NULL: the table is full. */
+/* Returns a process's element, created if missing; NULL: the table is full. */
 static __always_inline struct unwind_change *unwind_get_change(__u32 tgid)
 {
 	struct unwind_change *change = bpf_map_lookup_elem(&unwind_changes, &tgid);
@@ -100,9 +100,9 @@ static __always_inline struct unwind_change *unwind_get_change(__u32 tgid)
 }
 
 /*
- * The kernel holds the lock of the process's memory. The atomic addition is a barrier, too: either
- * the loader sees the area, or BPF sees what the loader has published before it looked. Repeated
- * requests are recorded once.
+ * Records an area, repeated requests once. The kernel holds the process's mmap lock. The atomic
+ * addition is also a barrier: either the loader sees the area, or BPF sees what the loader
+ * published before it looked.
  */
 static __always_inline void unwind_note_area(struct unwind_change *change, __u64 start, __u64 end)
 {
@@ -117,7 +117,7 @@ static __always_inline void unwind_note_area(struct unwind_change *change, __u64
 	__sync_fetch_and_add(&change->n_areas, is_new);
 }
 
-/* Invalidates all slices read up to now. */
+/* Invalidates the process's slice, and slices that the loader has read but not published. */
 static __always_inline void unwind_count_change(__u32 tgid)
 {
 	struct unwind_change *change = unwind_get_change(tgid);
@@ -128,14 +128,14 @@ static __always_inline void unwind_count_change(__u32 tgid)
 		return;
 	}
 	__sync_fetch_and_add(&change->count, 1);
-	process = bpf_map_lookup_elem(&unwind_processes, &tgid); /* not before */
+	process = bpf_map_lookup_elem(&unwind_processes, &tgid); /* after the count */
 	if (process)
 		__sync_fetch_and_add(&process->n_changes, 1);
 }
 
 /*
- * A child begins with its parent's mappings, and an executed program with none: until the loader
- * has read these, the previous program's tables must not be used.
+ * Copies the parent's slice to a child. Until the loader has read its mappings, an executed program
+ * has no slice: unwind_exec() deletes that of the previous program.
  */
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(unwind_fork, struct task_struct *parent, struct task_struct *child)
@@ -173,7 +173,7 @@ int BPF_PROG(unwind_exec, struct task_struct *task, pid_t old_pid, struct linux_
 	return 0;
 }
 
-/* Returns true if a slice has a mapping with an address in that range. */
+/* Returns true if a mapping of the slice overlaps the range. */
 static __always_inline bool unwind_has_code(const struct unwind_process *process, __u64 start,
 					    __u64 end)
 {
@@ -183,8 +183,8 @@ static __always_inline bool unwind_has_code(const struct unwind_process *process
 }
 
 /*
- * The kernel has found space for a new mapping of the current process. Code that the loader has
- * seen there has been unmapped since.
+ * Runs when the kernel has found space for a new mapping of the current process: code that the
+ * loader has seen there has been unmapped.
  */
 SEC("tp_btf/vm_unmapped_area")
 int BPF_PROG(unwind_unmapped, unsigned long addr, struct vm_unmapped_area_info *info)
@@ -203,7 +203,7 @@ int BPF_PROG(unwind_unmapped, unsigned long addr, struct vm_unmapped_area_info *
 
 #define VM_EXEC 0x4
 
-/* Returns true if this is the current process's tree of mappings. */
+/* Returns true if `tree` has the current process's mappings. */
 static __always_inline bool unwind_is_own_tree(const void *tree)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -213,8 +213,8 @@ static __always_inline bool unwind_is_own_tree(const void *tree)
 }
 
 /*
- * Returns true if the mapping replaces code of the slice by other code. Memory without a file in
- * the place of such memory, or of a part of it, is not other code.
+ * Returns true if the mapping replaces code of the slice by other code. Anonymous memory in place
+ * of anonymous memory is not other code.
  */
 static __always_inline bool unwind_is_other_code(const struct unwind_process *process, __u64 start,
 						 __u64 end, const struct vm_area_struct *vma)
@@ -225,8 +225,8 @@ static __always_inline bool unwind_is_other_code(const struct unwind_process *pr
 }
 
 /*
- * The kernel enters code into the tree of mappings (6.1 and later), wherever its address comes
- * from: MAP_FIXED and mremap(2) put it over other code without looking for space.
+ * Runs when the kernel inserts code into the tree of mappings (since 6.1), also at a given address:
+ * MAP_FIXED and mremap(2) replace code without a search for space.
  */
 SEC("raw_tp/ma_write")
 int unwind_placed(const __u64 *ctx)

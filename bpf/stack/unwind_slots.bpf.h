@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Scratch memory for walks: the state of a walk is in a map, since it is too large for the stack
- * and global functions take no pointers before 5.12.
+ * Scratch memory for walks, in a map: a walk's state is too large for the BPF stack, and global
+ * functions take no pointers before 5.12.
  */
 #ifndef UNWIND_SLOTS_BPF_H
 #define UNWIND_SLOTS_BPF_H
@@ -13,12 +13,11 @@
 #include "abi/unwind_layout.h"
 
 /*
- * Scratch memory of a stack. Functions pass the slot's number around, since global ones take no
- * pointers. Programs that run with preemption off use the slot of their CPU. Where one of them may
- * interrupt another, which goes on when it is done, the object defines STACK_NESTED: each level has
- * a slot then. One that can be preempted, as uprobe programs can, defines STACK_PREEMPTIBLE and
- * claims one that is free; none of its functions may have 64 bytes of stack or more, which Linux
- * 7.2 overwrites. The loader makes the map as large as the machine.
+ * A slot: scratch memory of a stack. Functions pass the slot's number. Programs that run with
+ * preemption off use the slot of their CPU. If they may interrupt each other, the object defines
+ * STACK_NESTED: each nesting level has a slot. If they can be preempted, like uprobe programs, the
+ * object defines STACK_PREEMPTIBLE: they claim a free slot, and none of their functions may use 64
+ * bytes of stack or more, which Linux 7.2 overwrites. The loader sets max_entries.
  */
 struct stack_scratch {
 	__u64 is_claimed;
@@ -26,27 +25,27 @@ struct stack_scratch {
 	struct unwind_state walk;
 	struct unwind_returns returns;
 	__u64 sps[STACK_DEPTH]; /* stack address at which each frame begins: for runtimes */
-	__u64 highest_sp;	/* highest of sps; 0: no frame yet */
+	__u64 highest_sp;	/* highest address in sps; 0: no frame yet */
 	__u64 fingerprints;	/* hash of the fingerprints of runtime functions in def.words */
-	__u64 names;		/* id of the process's address meanings */
+	__u64 names;		/* identifies the meaning of the process's addresses */
 	bool lacks_definition;	/* a function, or the stack itself, could not be sent */
 #ifdef STACK_RECURS
 	struct stack_record record;
 #endif
 	union {
 		struct stack_def def;
-		struct unwind_thread thread; /* for a walk from outside */
+		struct unwind_thread thread; /* for a walk by the loader */
 	};
 };
 
-/* A CPU whose own slots are taken looks at those that follow; the last CPU has some, too. */
+/* Slots to try, if a CPU's own are taken: the following ones, some after the last CPU's. */
 #ifdef STACK_PREEMPTIBLE
 #define STACK_SLOT_TRIES 32
 #else
 #define STACK_SLOT_TRIES 3 /* nesting: an iterator, a tracepoint, a sample or another tracepoint */
 #endif
 
-/* Definitions on their way to the loader. */
+/* Definitions sent to the loader. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 20);
@@ -60,9 +59,8 @@ struct {
 } stack_scratch SEC(".maps");
 
 /*
- * The context of uprobe programs is the registers with which the task entered the kernel. One that
- * defines this as 1 copies the first of them to the slot itself: that saves the calls which find
- * them.
+ * 1: the program copies the initial registers to the slot itself. A uprobe program's context has
+ * the registers with which the task entered the kernel, so this saves helper calls.
  */
 #ifndef UNWIND_BEGINS_AT_CONTEXT
 #define UNWIND_BEGINS_AT_CONTEXT 0
@@ -83,14 +81,14 @@ static __always_inline struct stack_scratch *stack_scratch_of(__u32 slot)
 
 #if defined(STACK_PREEMPTIBLE)
 
-/* Compare-and-exchange in BPF came with 5.12 (commit 5ffa25502b5a). */
+/* BPF has compare-and-exchange since 5.12 (commit 5ffa25502b5a). */
 static __always_inline bool stack_try_claim(struct stack_scratch *scratch)
 {
 	return !__sync_val_compare_and_swap(&scratch->is_claimed, 0, 1);
 }
 #elif defined(STACK_NESTED)
 
-/* A program that interrupts between the check and the claim has released the slot by then. */
+/* Claims without atomics: a program that interrupts here has released the slot by then. */
 static __always_inline bool stack_try_claim(struct stack_scratch *scratch)
 {
 	if (scratch->is_claimed)

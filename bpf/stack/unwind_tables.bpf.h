@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The tables that the loader compiles from .eh_frame, and the search for an address's rule in them.
- * See abi/unwind_layout.h for how they lie in maps.
+ * Tables that the loader compiles from .eh_frame, and the search for an address's rule in them. See
+ * abi/unwind_layout.h for their layout in maps.
  */
 #ifndef UNWIND_TABLES_BPF_H
 #define UNWIND_TABLES_BPF_H
@@ -18,7 +18,7 @@ const volatile struct unwind_settings unwind_settings SEC(".rodata.unwind") = {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1); /* likewise */
+	__uint(max_entries, 1); /* set by the loader */
 	__type(key, __u32);
 	__type(value, struct unwind_mapping);
 } unwind_mappings SEC(".maps");
@@ -26,7 +26,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1); /* likewise */
+	__uint(max_entries, 1); /* set by the loader */
 	__type(key, __u32);
 	__type(value, struct unwind_page);
 } unwind_pages SEC(".maps");
@@ -58,7 +58,7 @@ struct unwind_shard_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1);
-	__uint(key_size, sizeof(__u32)); /* declared by size: BTF drops types at this depth */
+	__uint(key_size, sizeof(__u32)); /* declared by size: BTF omits types at this depth */
 	__uint(value_size, sizeof(struct unwind_shard));
 };
 
@@ -69,7 +69,7 @@ struct {
 	__array(values, struct unwind_shard_map);
 } unwind_shards SEC(".maps");
 
-/* Returns the last mapping of a slice that begins at or below an address; NULL: none does. */
+/* Returns the last mapping of a slice that begins at or below an address; NULL: none. */
 static __always_inline struct unwind_mapping *
 unwind_last_mapping(const struct unwind_process *process, __u64 addr)
 {
@@ -82,7 +82,7 @@ unwind_last_mapping(const struct unwind_process *process, __u64 addr)
 		m = bpf_map_lookup_elem(&unwind_mappings, &index);
 		if (!m)
 			return NULL;
-		search_turn(&search, search_difference(addr, m->start)); /* vsyscall is far up */
+		search_turn(&search, search_difference(addr, m->start)); /* vsyscall is >= 2^63 */
 	}
 	if (!search.below)
 		return NULL;
@@ -90,7 +90,7 @@ unwind_last_mapping(const struct unwind_process *process, __u64 addr)
 	return bpf_map_lookup_elem(&unwind_mappings, &index);
 }
 
-/* Finds the mapping of an address: 1, with it in the walk's state, or 0. */
+/* Sets the walk's mapping to that of an address. Returns 1, or 0 if there is none. */
 __noinline int unwind_find_mapping(__u32 slot, __u64 ip)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -147,7 +147,7 @@ static __always_inline __u32 unwind_search_rule(__u32 slot, struct unwind_state 
 {
 	__u64 at, index;
 
-	if (!unwind_find_mapping(slot, ip)) /* it may have tables that aren't loaded yet */
+	if (!unwind_find_mapping(slot, ip)) /* its tables may not be loaded yet */
 		return UNWIND_RULE_NOT_YET;
 	at = ip - s->mapping.pages_start;
 	index = at >> UNWIND_PAGE_SHIFT;

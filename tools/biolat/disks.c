@@ -14,7 +14,7 @@
 
 #define KERNEL_MINOR_BITS 20 /* MINORBITS, include/linux/kdev_t.h */
 
-/* Reads device numbers: of a name from sysfs ("8:1"), of a path from the device file. */
+/* Reads the device numbers of a name, from sysfs ("8:1"), or of a device file's path. */
 static bool read_device(const char *name, unsigned int *major_number, unsigned int *minor_number)
 {
 	char path[256], *text;
@@ -35,7 +35,7 @@ static bool read_device(const char *name, unsigned int *major_number, unsigned i
 	return is_found;
 }
 
-/* Returns true if the device's folder has that file; in a partition's, ".." is the disk's. */
+/* Returns true if the device's sysfs folder has the file; ".." in a partition's is the disk's. */
 static bool has_file(unsigned int major_number, unsigned int minor_number, const char *name)
 {
 	char path[64];
@@ -44,14 +44,14 @@ static bool has_file(unsigned int major_number, unsigned int minor_number, const
 	return !access(path, F_OK);
 }
 
-/* Returns true if the disk, also of a partition, has requests; stacked devices have none. */
+/* Returns true if the disk, or the partition's disk, has requests: stacked devices have none. */
 static bool has_requests(unsigned int major_number, unsigned int minor_number)
 {
 	return has_file(major_number, minor_number, "mq") ||
 	       has_file(major_number, minor_number, "../mq");
 }
 
-/* Returns true for a partition without statistics: the kernel does not note it in requests. */
+/* Returns true for a partition without statistics: its requests don't refer to it. */
 static bool is_unknown_partition(unsigned int major_number, unsigned int minor_number)
 {
 	char path[64], *text;

@@ -3,8 +3,8 @@
 #define DISKS_H
 
 /*
- * An opt_parse_fn: the kernel's number of a disk or partition ("sda1", "/dev/sda1") that has
- * requests (dest: uint32_t).
+ * An opt_parse_fn: converts a disk or partition with requests ("sda1", "/dev/sda1") into the
+ * kernel's device number (dest: uint32_t).
  */
 int disks_parse(const char *what, const char *text, void *dest);
 

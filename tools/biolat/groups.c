@@ -9,7 +9,7 @@
 
 const char *groups_operation(uint64_t key, char buf[HIST_TEXT_MAX])
 {
-	/* include/linux/blk_types.h, enum req_op; the rest differ between kernels */
+	/* include/linux/blk_types.h, enum req_op; other values depend on the kernel */
 	static const char *const names[] = {
 		[0] = "read",	      [1] = "write",	    [2] = "flush",	[3] = "discard",
 		[5] = "secure erase", [9] = "write zeroes", [34] = "driver in", [35] = "driver out",

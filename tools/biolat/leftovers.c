@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Requests that failed, were given back, or are in flight; see leftovers.h. */
+/* Requests that failed, were requeued, or are in flight; see leftovers.h. */
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -23,10 +23,10 @@ struct flight {
 };
 
 struct leftovers {
-	struct biolat_counts before; /* at the last report */
-	struct biolat_counts since;  /* ... and since then */
+	struct biolat_counts before; /* counts at the last report */
+	struct biolat_counts since;  /* counts since the last report */
 	struct flight flight;
-	bool has_stopped; /* programs are detached: flight is final */
+	bool has_stopped; /* programs are being detached: flight is final */
 };
 
 static const struct leftovers defaults;
@@ -36,7 +36,7 @@ static struct leftovers *leftovers_of(const struct run *run)
 	return run_state(run, &leftovers_module);
 }
 
-/* Names by status (include/linux/blk_types.h), and by the errno of kernels before 5.16. */
+/* Names of blk_status_t (include/linux/blk_types.h) and, before 5.16, of the errno in its place. */
 static const struct status {
 	uint32_t status;
 	int error;
@@ -81,7 +81,7 @@ static int read_flight(struct run *run)
 			&left->flight);
 }
 
-/* Reads requests in flight before programs are detached: later, completions are missed. */
+/* Reads requests in flight before programs are detached: afterwards, completions are missed. */
 static void stop_leftovers(struct run *run)
 {
 	if (bpf_map__fd(map_find(run, "requests")) >= 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The rest of a report: requests that failed, were given back by the driver, or are in flight. */
+/* Second part of a report: requests that failed, were requeued by the driver, or are in flight. */
 #ifndef LEFTOVERS_H
 #define LEFTOVERS_H
 
@@ -7,10 +7,10 @@
 
 extern const struct module leftovers_module;
 
-/* Reads their numbers, at the beginning of a report. 0 or -errno, printed. */
+/* Reads the numbers of these requests, to begin a report. Returns 0, or -errno, printed. */
 int leftovers_read(struct run *run);
 
-/* Prints them in the run's format; metrics must precede the histograms. */
+/* Prints the numbers in the run's format; metrics must precede the histograms. */
 void leftovers_report(struct run *run);
 
 #endif

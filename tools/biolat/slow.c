@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Requests that took long; see slow.h. */
+/* Slow requests; see slow.h. */
 #include <errno.h>
 
 #include "abi/biolat.h"
@@ -17,7 +17,7 @@ struct slow {
 	struct ringbuf *events;
 	struct cgroups *cgroups;
 	struct table_output output;
-	uint32_t n_headed; /* number of files with a head */
+	uint32_t n_headed; /* counter for run_begins_file() */
 };
 
 static const struct slow defaults;
@@ -70,7 +70,7 @@ static void write_request(struct slow *slow, const struct biolat_slow *request)
 	table_row(&slow->output, &table, cells);
 }
 
-/* Prints the run's facts before the requests; losses are reported after them. */
+/* Prints the run's facts that precede the requests; losses follow the requests. */
 static void print_facts(struct run *run)
 {
 	uint64_t end_ns = run->end_ns;

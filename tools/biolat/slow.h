@@ -7,7 +7,7 @@
 
 extern const struct module slow_module;
 
-/* Ends a report with this option. 0 or -errno, printed. */
+/* The tool's report() with this option. Returns 0, or -errno after printing. */
 int slow_report(struct run *run);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Options that have no effect without a picture; see without_picture.h. Values of folded stacks
- * have no unit, and no duration to divide them by.
+ * Options that have no effect without a picture; see without_picture.h. Merged folded stacks have
+ * no unit, and their values are not divided by durations.
  */
 #include <stddef.h>
 

@@ -17,11 +17,11 @@
 
 /* ---- lock kinds ---- */
 
-#define LIBC_FRAMES 6 /* maximum frames of the C library around the wait */
+#define LIBC_FRAMES 6 /* innermost frames searched for a C library function */
 
 static const char condition[] = "condition";
 
-/* Parts of names of functions that wait: glibc's, musl's and those of C11's threads. */
+/* Parts of waiting functions' names: glibc's, musl's, and C11 threads'. */
 static const struct {
 	const char *part, *kind;
 } functions[] = {
@@ -51,7 +51,7 @@ static const char *kind_of_function(const char *name)
 	return NULL;
 }
 
-/* Looks at the innermost frames; user stacks have no kernel frames. */
+/* Searches the innermost frames of the user stack. */
 const char *lock_kind_name(uint32_t kind, const struct frame *const *frames, size_t n)
 {
 	const char *name = NULL;
@@ -63,7 +63,7 @@ const char *lock_kind_name(uint32_t kind, const struct frame *const *frames, siz
 	return kernel_names[kind < LOCK_KINDS ? kind : LOCK_FUTEX];
 }
 
-/* Beginnings of names of kernel functions that take locks, after underscores. */
+/* Returns true for kernel functions that take locks, by the start of their names after "_". */
 static bool is_lock_code(const char *name)
 {
 	static const char *const beginnings[] = {
@@ -90,10 +90,7 @@ const char *lock_kind_user(const struct frame *const *frames, size_t n)
 	return n > 0 ? frames[n - 1]->name : NULL;
 }
 
-/*
- * Returns the first of the two words between which waiters for a condition alternate. kind NULL:
- * assumes a condition.
- */
+/* Returns the first of a condition's two words, between which its waiters alternate. */
 uint64_t lock_kind_base(uint64_t addr, const char *kind)
 {
 	return !kind || !strcmp(kind, condition) ? addr & ~7ULL : addr;
@@ -101,12 +98,12 @@ uint64_t lock_kind_base(uint64_t addr, const char *kind)
 
 /* ---- known locks ---- */
 
-#define REPORTS_UNUSED 2 /* reports without a lock after which its address is another lock */
+#define REPORTS_UNUSED 2 /* reports without a lock after which its address is forgotten */
 
-/* A lock, as one process refers to it. */
+/* A lock, as seen by one process. */
 struct known {
 	struct hashlink link;
-	pid_t pid; /* 0: in the kernel */
+	pid_t pid; /* 0: kernel lock */
 	uint32_t generation;
 	bool is_private;
 	uint32_t used; /* number of the last report with the lock */
@@ -119,7 +116,7 @@ struct lock_names {
 	struct hashtable known;
 	uint32_t n_reports;
 
-	/* Mappings of the process that was looked up last. */
+	/* Mappings of the last looked-up process. */
 	struct mappings mappings;
 	pid_t mapped_pid;
 	uint32_t mapped_generation;
@@ -183,7 +180,7 @@ static bool is_known_as(const struct known *a, const struct known *b)
 	       a->is_private == b->is_private;
 }
 
-/* Returns the lock. *is_new: it was not known. */
+/* Returns the lock, added if unknown (*is_new). */
 static struct known *find_or_add(struct lock_names *names, const struct known *wanted, bool *is_new)
 {
 	uint64_t hash = hash_add(hash_add(hash_add(0, wanted->name.addr), (uint64_t)wanted->pid),
@@ -227,7 +224,7 @@ static bool find_variable(struct lock_names *names, struct known *known)
 	return found;
 }
 
-/* Returns a mapping; reads mappings again only if none covers the address. */
+/* Returns the mapping at the lock's address; reads mappings again only if none covers it. */
 static const struct mapping *find_mapping(struct lock_names *names, const struct known *known)
 {
 	bool is_read =
@@ -309,10 +306,7 @@ static char *with_address(const struct lock_name *lock, const char *before, cons
 			  (unsigned long long)lock->addr);
 }
 
-/*
- * Returns the variable. A condition of the C library omits the offset at which waiters wait, which
- * is internal.
- */
+/* Returns the variable's name; for a C library condition, without the futex's internal offset. */
 static char *variable_text(const struct lock_name *lock, const char *kind)
 {
 	bool is_whole = !strcmp(kind, condition) && lock->bytes == CONDITION_BYTES;

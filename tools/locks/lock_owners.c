@@ -17,7 +17,7 @@
 #include "output/json.h"
 #include "output/writer.h"
 
-#define MAX_BYTES 16384 /* of a file of a thread in /proc */
+#define MAX_BYTES 16384 /* maximum bytes read of a /proc file */
 
 static char *read_file(const struct lock_waiter *w, const char *name)
 {
@@ -49,7 +49,7 @@ static uint64_t count_waits(const struct lock_waiter *w)
 	return n;
 }
 
-/* Returns true if the process is in our pid namespace, so that its thread ids are ours. */
+/* Returns true if the process is in our pid namespace, so that thread ids match ours. */
 static bool has_our_numbers(pid_t pid)
 {
 	char *path = mem_printf("/proc/%d/ns/pid", pid);
@@ -76,9 +76,9 @@ static bool is_mutex(const struct lock_waiter *w)
 }
 
 /*
- * Reads the owner from glibc's pthread_mutex_t: futex, count, owner. While threads wait, the futex
- * of a plain mutex is 2; a robust mutex, or one with priority inheritance, has the owner in the
- * futex.
+ * Returns the owner's thread id from glibc's pthread_mutex_t (futex, count, owner); 0: unknown.
+ * While threads wait, the futex of a plain mutex is 2; that of a robust or priority-inheritance
+ * mutex has the owner.
  */
 static pid_t read_owner(const struct lock_waiter *w)
 {
@@ -108,7 +108,7 @@ static struct lock_waiter *find_thread(struct lock_waiter *waiters, size_t n, pi
 	return tid ? bsearch(&key, waiters, n, sizeof(key), compare_threads) : NULL;
 }
 
-/* ---- the waiters that matter ---- */
+/* ---- choice of waiters ---- */
 
 static int compare_futexes(const void *a, const void *b)
 {
@@ -121,7 +121,7 @@ static int compare_futexes(const void *a, const void *b)
 	return order ? order : order_u64((uint64_t)x->tid, (uint64_t)y->tid);
 }
 
-/* Returns the first waiter from there on that still waits for the same futex; none: its end. */
+/* Returns the index of the first waiter from i on that still waits; end: none. */
 static size_t find_waiting(struct lock_waiter *const *list, size_t i, size_t end)
 {
 	while (i < end && !still_waits(list[i]))
@@ -138,7 +138,7 @@ static size_t end_of_futex(struct lock_waiter *const *list, size_t i, size_t n)
 	return end;
 }
 
-/* Chooses one waiter per mutex, and those that own one. */
+/* Chooses one waiter per mutex, and waiters that own a mutex. */
 static void choose(struct lock_waiter *waiters, struct lock_waiter **list, size_t n_mutex, size_t n)
 {
 	struct lock_waiter *owner;
@@ -175,7 +175,7 @@ static void look(struct lock_waiter *waiters, size_t n)
 
 /* ---- deadlocks ---- */
 
-/* A walk from owner to owner that comes to a waiter of its own has found a cycle. */
+/* Walks from owner to owner; marks the cycle if a waiter of this walk is reached again. */
 static void mark_cycle(struct lock_waiter *w, size_t walk)
 {
 	for (; w && !w->walk; w = w->next)

@@ -24,7 +24,7 @@
 struct counted {
 	struct lock_key key;
 	struct lock_sum sum;
-	pid_t tid; /* thread that still waits; 0: the wait has ended */
+	pid_t tid; /* thread that still waits; 0: the waits have ended */
 };
 
 /* Counts from which a report is made. */
@@ -37,8 +37,8 @@ struct locks {
 	struct map_pair tables;
 	struct ringbuf *news;
 	struct lock_names *names;
-	struct lock_table *table;    /* of the report being made */
-	struct lock_waiter *waiters; /* threads that wait for locks of programs */
+	struct lock_table *table;    /* table of the current report */
+	struct lock_waiter *waiters; /* threads that still wait */
 	size_t n_waiters, max_waiters;
 };
 
@@ -133,7 +133,7 @@ static void name_symbol(struct lock_names *names, const struct ksyms *ksyms, uin
 	lock->vaddr = addr;
 }
 
-/* Names a lock by its variable, otherwise by the function that waited for it first. */
+/* Sets the symbols of kernel locks that are variables. */
 static void name_symbols(struct run *run, const struct counted_list *list)
 {
 	struct kernelnames *kernelnames = stacks_kernelnames(run);
@@ -186,7 +186,7 @@ static void collect(const void *key, const void *sum, void *arg)
 	memcpy(&counted->key, key, sizeof(counted->key));
 	memcpy(&counted->sum, sum, sizeof(counted->sum));
 	counted->tid = (pid_t)counted->key.stack.tid;
-	counted->key.stack.tid = 0; /* threads of a process share a row */
+	counted->key.stack.tid = 0; /* threads of a process have one row */
 }
 
 static void add_waiter(struct locks *locks, const struct counted *counted,
@@ -246,7 +246,7 @@ static void report_one(const struct reading *reading, const struct counted *coun
 		       : lock_names_find(locks->names, (pid_t)key->stack.tgid, key->lock.generation,
 					 lock_kind_base(key->lock.addr, kind),
 					 key->lock.is_private);
-	if (!counted->sum.total_ns) { /* an ongoing wait, not yet long enough to count */
+	if (!counted->sum.total_ns) { /* a continuing wait, not yet long enough */
 		reading->visit(&key->stack, &nothing, reading->arg);
 		return;
 	}
@@ -257,7 +257,7 @@ static void report_one(const struct reading *reading, const struct counted *coun
 	hand_on(reading, counted, lock, kind);
 }
 
-/* Resolves new locks first, while their processes are alive. */
+/* Reads the counts. Resolves new locks first, while their processes are alive. */
 static int read_locks(struct run *run, map_visit_fn *visit, void *arg)
 {
 	struct reading reading = { run, visit, arg };
@@ -289,7 +289,7 @@ static size_t append_frames(struct run *run, uint64_t id, const struct frame **f
 	return n;
 }
 
-/* For locks of programs, the waker's kernel frames mean nothing. */
+/* Collects a waker's frames, root first; of user-space locks, kernel frames only without others. */
 static size_t waker_stack(const struct lock_name *lock, uint64_t waker_id,
 			  const struct frame **frames, size_t max, void *arg)
 {

@@ -9,7 +9,7 @@
 /* Must follow stacks_module. */
 extern const struct module lock_report_module;
 
-/* Waits as stacks, each with its lock at the root, and as a table. */
+/* Waits as stacks with the lock at the root, and as a table. */
 extern const struct stacks_source lock_source;
 
 #endif

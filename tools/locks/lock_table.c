@@ -17,7 +17,7 @@
 #include "output/quantity.h"
 #include "output/writer.h"
 
-#define MAX_STACKS 5 /* maximum wakers per lock in the table for people */
+#define MAX_STACKS 5 /* maximum printed wakers per lock */
 #define MAX_FRAMES 256
 #define WHO_BYTES  64
 
@@ -25,23 +25,23 @@ struct sums {
 	uint64_t count, total_ns, longest_ns;
 };
 
-/* A waker: a thread, by its name and process, from one stack. */
+/* A waker: thread name, process and stack. */
 struct waker {
 	char comm[TASK_COMM_LEN + 1];
 	uint32_t tgid;
-	uint64_t stack_id; /* 0: not requested */
+	uint64_t stack_id; /* stack id; 0: not requested */
 	struct sums sums;
-	uint64_t count; /* from all stacks, once they are sorted */
+	uint64_t count; /* waits over all stacks; set by sort_wakers() */
 };
 
 struct row {
 	struct hashlink link;
 	const struct lock_name *lock;
 	const char *kind;
-	char comm[TASK_COMM_LEN + 1]; /* of who waited first */
+	char comm[TASK_COMM_LEN + 1]; /* name of the first waiter */
 	struct sums sums;
-	uint64_t waiting, given_up; /* of the count */
-	struct waker *wakers;	    /* each of them once, when they are sorted */
+	uint64_t waiting, given_up; /* waits that continue, that were given up */
+	struct waker *wakers;	    /* without duplicates after sort_wakers() */
 	size_t n_wakers, cap;
 };
 
@@ -81,7 +81,7 @@ static void add_sums(struct sums *sums, const struct sums *more)
 		sums->longest_ns = more->longest_ns;
 }
 
-/* Compares the lock alone: its kind comes from stacks, which may be truncated. */
+/* Returns a lock's row, added if missing. Ignores the kind: it is from maybe truncated stacks. */
 static struct row *find_row(struct lock_table *table, const struct lock_name *lock)
 {
 	uint64_t hash = lock_name_hash(lock);
@@ -184,7 +184,7 @@ static void merge_wakers(struct row *row)
 	row->n_wakers = n;
 }
 
-/* Entries of one thread are adjacent. */
+/* Sets the wakers' count; those of one thread are adjacent. */
 static void count_by_thread(struct row *row)
 {
 	uint64_t count;
@@ -235,17 +235,14 @@ static struct list sort_rows(struct lock_table *table)
 	return list;
 }
 
-/* ---- for people ---- */
+/* ---- text ---- */
 
 static uint64_t us_of(uint64_t ns)
 {
 	return ns / NS_PER_US;
 }
 
-/*
- * Writes the thread that released it most often, over all its stacks: "worker 57%"; "-" if none was
- * seen.
- */
+/* Describes the thread that released most often, over all its stacks: "worker 57%"; "-": none. */
 static void describe_waker(const struct row *row, char *text, size_t size)
 {
 	char name[4 * TASK_COMM_LEN + 1];

@@ -26,10 +26,10 @@
 #include "process/roots.h"
 
 #define NAME_MAX_BYTES 256
-#define FUNCTIONS_MAX  256 /* maximum per file: real ones have some 30 */
-/* bytes of a function that are searched for jumps back to its entry */
+#define FUNCTIONS_MAX  256 /* maximum per file; real files have some 30 */
+/* maximum bytes of a function that are searched for jumps back to its entry */
 #define CODE_MAX_BYTES	   (64u << 10)
-#define CODE_DEFAULT_BYTES 256 /* the same for a function of unknown size */
+#define CODE_DEFAULT_BYTES 256 /* bytes searched if the size is unknown */
 
 /* ---- names ---- */
 
@@ -56,7 +56,7 @@ struct known_name {
 	enum alloc_kind kind;
 };
 
-/* Names with or without a prefix. */
+/* Names that are valid with or without a prefix. */
 static const struct known_name standard[] = {
 	{ "malloc", ALLOC_MALLOC },
 	{ "calloc", ALLOC_CALLOC },
@@ -102,7 +102,7 @@ static const struct known_name prefixed[] = {
 	{ "deletearray_aligned", ALLOC_DELETE },
 	{ "deletearray_aligned_nothrow", ALLOC_DELETE },
 	{ "deletearray_sized_aligned", ALLOC_DELETE },
-	{ "new", ALLOC_NEW }, /* and mimalloc */
+	{ "new", ALLOC_NEW }, /* also mimalloc */
 	{ "new_nothrow", ALLOC_NEW },
 	{ "new_aligned", ALLOC_NEW },
 	{ "new_aligned_nothrow", ALLOC_NEW },
@@ -127,10 +127,7 @@ static const struct known_name prefixed[] = {
 	{ "free_size_aligned", ALLOC_FREE },
 };
 
-/*
- * C++ operators by their mangled names (Itanium C++ ABI, chapter 5.1), all of them but placement
- * new, which allocates nothing.
- */
+/* C++ operators (Itanium C++ ABI, chapter 5.1) except placement new, which allocates nothing. */
 static const struct known_name operators[] = {
 	{ "_Znwm", ALLOC_NEW },
 	{ "_Znam", ALLOC_NEW },
@@ -154,7 +151,7 @@ static const struct known_name operators[] = {
 	{ "_ZdaPvSt11align_val_tRKSt9nothrow_t", ALLOC_DELETE },
 };
 
-/* Prefixes: glibc's internal names; jemalloc, also Rust's; tcmalloc; mimalloc. */
+/* Known prefixes: glibc's internal names; jemalloc, also Rust's; tcmalloc; mimalloc. */
 static const char *const prefixes[] = { "__libc_", "je_", "_rjem_", "tc_", "mi_" };
 
 static int find_name(const struct known_name *names, size_t n, const char *name, size_t bytes)
@@ -184,7 +181,7 @@ int alloc_kind_of(const char *name, const char *prefix, bool is_local)
 	size_t bytes = elfname_length(name, NAME_MAX_BYTES);
 	int kind = -1;
 
-	if (bytes == NAME_MAX_BYTES) /* a file's names may have any length */
+	if (bytes == NAME_MAX_BYTES) /* too long: not a known name */
 		return -1;
 
 	if (prefix)
@@ -203,14 +200,14 @@ const struct alloc_traits *alloc_kind_traits(enum alloc_kind kind)
 	return &kind_traits[kind];
 }
 
-/* ---- the functions of a file ---- */
+/* ---- functions of a file ---- */
 
 struct scan {
 	struct allocators *a;
 	const struct allocators_request *request;
 	struct elf64 elf;
 	struct elfsegs segs;
-	size_t first; /* function of the file */
+	size_t first; /* index of the file's first function */
 	size_t file;
 	bool has_too_many;
 };
@@ -230,13 +227,13 @@ static struct alloc_function *find_function(const struct scan *scan, uint64_t of
 	return NULL;
 }
 
-/* Prefers "free" to "__libc_free", for any order of the table. */
+/* Returns true if name a is preferred to b: "free" to "__libc_free", in any order of the table. */
 static bool is_better_name(const char *a, size_t bytes, const char *b)
 {
 	return bytes != strlen(b) ? bytes < strlen(b) : strncmp(a, b, bytes) < 0;
 }
 
-/* If two kinds share an address, such as free and delete, the first one in the list wins. */
+/* Adds a name of a known function. Of several kinds, the first one of enum alloc_kind wins. */
 static void add_alias(struct alloc_function *f, enum alloc_kind kind, const char *name,
 		      uint64_t bytes)
 {
@@ -258,7 +255,7 @@ static void add_function(struct allocators *a, const struct alloc_function *func
 	a->functions[a->n_functions++] = *function;
 }
 
-/* Limits the number of functions: a forged file must not keep the tracer busy. */
+/* Returns true at the limit of functions per file: a forged file must not keep the tracer busy. */
 static bool is_full(struct scan *scan)
 {
 	if (scan->a->n_functions - scan->first < FUNCTIONS_MAX)
@@ -295,7 +292,7 @@ static void visit_name(const struct elfname *name, void *arg)
 	add_function(scan->a, &f);
 }
 
-/* Reads as much of its code as possible; 0 bytes: nothing. */
+/* Reads as much of the function's code as possible. Returns its bytes; 0: unreadable. */
 static size_t read_code(const struct scan *scan, const struct alloc_function *f, uint8_t **code)
 {
 	uint64_t bytes = f->bytes ? f->bytes : CODE_DEFAULT_BYTES;
@@ -326,7 +323,7 @@ static void place_function(const struct scan *scan, struct alloc_function *f)
 		  (unsigned long long)f->offset, f->place.offset, probe_kind_name(f->place.kind));
 }
 
-/* Go's own allocator cannot be probed: it allocates within functions, and frees no single block. */
+/* Warns of Go programs, whose heap can't be probed: it has no function to free a single block. */
 static void warn_of_go(const struct scan *scan)
 {
 	if (gopclntab_exists(&scan->elf))
@@ -335,7 +332,7 @@ static void warn_of_go(const struct scan *scan)
 			 scan->a->files[scan->file].path);
 }
 
-/* False: the file has nothing of interest. */
+/* Returns false if the file has no allocation functions. */
 static bool read_functions(struct scan *scan, int fd)
 {
 	if (elf64_open(&scan->elf, fd) || !elf64_is_native(&scan->elf))
@@ -359,7 +356,7 @@ static struct alloc_file *find_file(const struct allocators *a, dev_t dev, ino_t
 	return NULL;
 }
 
-/* Takes over fd; negative: the file couldn't be opened, and is not tried again. */
+/* Adds a searched file and its functions. Takes over fd; negative: not readable, don't retry. */
 static void add_file(struct allocators *a, const struct allocators_request *request,
 		     const struct alloc_file *found, int fd)
 {
@@ -381,7 +378,7 @@ static void add_file(struct allocators *a, const struct allocators_request *requ
 	a->n_new += a->n_functions - scan.first;
 }
 
-/* Returns -EEXIST if it is the known file. */
+/* Opens the mapped file. Returns a file descriptor; -EEXIST: it is the known file; or -errno. */
 static int open_mapped(pid_t pid, const struct mapping *m, const struct timespec *read_time,
 		       const struct alloc_file *known, struct stat *st)
 {
@@ -428,7 +425,10 @@ static void forget_file(struct allocators *a, size_t file)
 	memmove(&a->files[file], &a->files[file + 1], (a->n_files - file) * sizeof(*a->files));
 }
 
-/* A file without probes may have been deleted since, and its inode reused. */
+/*
+ * Searches a mapped file, unless known. A known file without probes is checked: it may have been
+ * deleted, and its inode reused.
+ */
 static void scan_mapping(struct allocators *a, pid_t pid, const struct allocators_request *request,
 			 const struct mapping *m, const struct timespec *read_time)
 {
@@ -440,7 +440,7 @@ static void scan_mapping(struct allocators *a, pid_t pid, const struct allocator
 		return;
 	fd = open_mapped(pid, m, read_time, known, &found.st);
 	if (fd < 0 && (known || process_has_ended(pid)))
-		return; /* another mapping may still lead to it */
+		return; /* another mapping may lead to the file */
 	if (fd < 0) {
 		msg_warn("%s: search for allocators failed: %s", m->path, strerror(-fd));
 		found.st = (struct stat){};
@@ -452,7 +452,7 @@ static void scan_mapping(struct allocators *a, pid_t pid, const struct allocator
 
 /* ---- the file given by -O ---- */
 
-/* Matches libfoo.so.1 by "libfoo" and "libfoo.so.1", even if it has been replaced on disk. */
+/* Returns true if -O ("libfoo", "libfoo.so.1") matches the file, even if replaced on disk. */
 static bool has_name(const struct mapping *m, const char *object)
 {
 	const char *slash = strrchr(m->path, '/'), *end = m->path + file_path_length(m->path), *at;
@@ -464,7 +464,7 @@ static bool has_name(const struct mapping *m, const char *object)
 	return !strncmp(slash + 1, object, n) && (at == end || strchr(".-", *at));
 }
 
-/* The file may be mapped later, or under another name: then its inode identifies it. */
+/* Searches the file at path -O, which may be mapped later, even under another name. */
 static int scan_path(struct allocators *a, pid_t pid, const struct allocators_request *request)
 {
 	char path[PATH_MAX + 32];
@@ -489,7 +489,7 @@ static int scan_path(struct allocators *a, pid_t pid, const struct allocators_re
 	return 0;
 }
 
-/* ---- all of it ---- */
+/* ---- scan ---- */
 
 static size_t scan_mappings(struct allocators *a, pid_t pid,
 			    const struct allocators_request *request, const struct mappings *maps,
@@ -525,7 +525,7 @@ int allocators_scan(struct allocators *a, pid_t pid, const struct allocators_req
 	return err ? err : (int)a->n_new;
 }
 
-/* ---- letting go ---- */
+/* ---- release ---- */
 
 static bool is_mapped_in(const struct mappings *maps, const struct alloc_file *file)
 {
@@ -535,7 +535,7 @@ static bool is_mapped_in(const struct mappings *maps, const struct alloc_file *f
 	return false;
 }
 
-/* Failed reads of a live process's mappings must not release its files. */
+/* Marks all files if a live process's mappings can't be read: they must not be released. */
 void allocators_mark(struct allocators *a, pid_t pid)
 {
 	struct mappings maps = {};

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The functions by which a process allocates and frees memory, found in the files that it has
- * mapped, under any name and in any mount namespace: glibc, musl, jemalloc (je_, _rjem_), tcmalloc
- * (tc_), mimalloc (mi_), C++ operators new and delete, mmap. Several of them can be in one process,
- * and all are found. Both .dynsym and .symtab are searched, so static programs work unless they are
- * stripped.
+ * Finds the functions by which a process allocates and frees memory, in all files that it has
+ * mapped, in any mount namespace: glibc, musl, jemalloc (je_, _rjem_), tcmalloc (tc_), mimalloc
+ * (mi_), C++ operators new and delete, mmap. A process may have several allocators. Both .dynsym
+ * and .symtab are searched, so static programs work unless they are stripped.
  *
- * A function is listed once, however many names it has. Indirect functions (IFUNC) are left out, as
- * their symbol names the code that chooses and not the one that is chosen. Symbols that are local
- * to their file count only with a prefix: "free" alone may be anything.
+ * A function is listed once, however many names it has. Indirect functions (IFUNC) are omitted:
+ * their symbol is that of the resolver, not of the chosen function. Local symbols count only with a
+ * prefix: "free" alone may be anything.
  */
 #ifndef ALLOCATORS_H
 #define ALLOCATORS_H
@@ -26,30 +25,30 @@ struct file_probes;
 
 /* A searched file, with or without allocation functions. */
 struct alloc_file {
-	dev_t dev; /* as in /proc/PID/maps */
+	dev_t dev; /* device number as in /proc/PID/maps */
 	ino_t ino;
-	/* status when it was searched; all zero: it could not be opened */
+	/* status when the file was searched; all zero: it could not be opened */
 	struct stat st;
-	char *path; /* path as the process sees it; for messages */
-	int fd;	    /* readable; -1: nothing of interest in it, or closed */
-	/* the user's probes: these keep the inode from being reused */
+	char *path; /* path in the process's mount namespace, for messages */
+	int fd;	    /* readable; -1: no allocation functions, or closed */
+	/* set by the caller: its probes, which prevent reuse of the inode; NULL: none */
 	struct file_probes *probes;
-	bool stays_open;	    /* set by the user: its functions are probed again */
-	bool is_asked_for;	    /* requested by path: it may be mapped later */
+	bool stays_open;	    /* set by the caller: functions are probed again */
+	bool is_asked_for;	    /* requested by path; may be mapped later */
 	bool is_mapped, was_mapped; /* see allocators_release() */
 };
 
 struct alloc_function {
 	enum alloc_kind kind;
-	char *name;		  /* one of its names, without version */
+	char *name;		  /* preferred name, without version */
 	size_t file;		  /* index in files[] */
 	uint64_t offset;	  /* file offset of its first byte */
-	uint64_t bytes;		  /* its size; 0: unknown */
-	struct probe_place place; /* for the kind's arguments and return; see alloc_traits */
+	uint64_t bytes;		  /* size of the function; 0: unknown */
+	struct probe_place place; /* location of the probe, see alloc_traits */
 };
 
 struct allocators {
-	struct alloc_file *files; /* all searched files, so that none is searched twice */
+	struct alloc_file *files; /* all searched files, each once */
 	size_t n_files, files_cap;
 	struct alloc_function *functions; /* functions of one file are consecutive */
 	size_t n_functions, functions_cap;
@@ -60,33 +59,33 @@ struct allocators_request {
 	const char *object; /* -O: search only this file; NULL: all mapped files */
 	/* --symbols-prefix: prefix of the functions' names; NULL: known prefixes */
 	const char *prefix;
-	bool without_mmap;   /* no mmap, munmap, mremap */
+	bool without_mmap;   /* omit mmap, munmap, mremap, mprotect */
 	bool may_move_args;  /* as in struct probe_request */
 	bool places_at_zero; /* put all probes at the first instruction, for comparison */
 };
 
 /*
- * Adds the functions in files that the process has mapped: for a new process, or after it has
- * executed or mapped more. `a` begins zeroed; several processes may share it, which then has each
- * file's functions once. Returns the number of added functions, which are the last ones in
- * functions[], or -errno: -ESRCH no such process, -ENOENT the object is neither mapped nor, if it
- * is a path, a file in its namespace or ours.
+ * Adds the functions in files that the process has mapped: for a new process, or after an exec or
+ * new mappings. `a` is zeroed at first; processes may share it, with each file's functions only
+ * once. Returns the number of added functions, the last ones in functions[], or -errno: -ESRCH no
+ * such process, -ENOENT the object is neither mapped nor, if it is a path, a file in the process's
+ * namespace or ours.
  *
- * An object is a path, or a name as in "libfoo.so.1" or "libfoo" of a mapped file.
+ * request->object is a path, or the name of a mapped file: "libfoo.so.1" or "libfoo".
  */
 int allocators_scan(struct allocators *a, pid_t pid, const struct allocators_request *request);
 
-/* Marks files that the process maps now as used, for allocators_release(). */
+/* Marks the files that the process maps now as used, for allocators_release(). */
 void allocators_mark(struct allocators *a, pid_t pid);
 
 /*
- * Releases the files that no process had mapped in this call nor in the last one, but none that was
- * requested by its path; first calls leave() for each. True if the next call may release more.
+ * Releases files that were marked neither for this call nor for the last one, except those
+ * requested by path; calls leave() for each before. Returns true if the next call may release more.
  */
 bool allocators_release(struct allocators *a, void (*leave)(struct alloc_file *file, void *arg),
 			void *arg);
 
-/* Closes the files that need not stay open, once their functions are probed. */
+/* Closes the files without stays_open, once their functions are probed. */
 void allocators_close(struct allocators *a);
 
 void allocators_free(struct allocators *a);
@@ -94,15 +93,15 @@ void allocators_free(struct allocators *a);
 /* Properties of functions of a kind. */
 struct alloc_traits {
 	const char *name;    /* "malloc" */
-	unsigned int n_args; /* that matter */
-	bool wants_return;   /* its return value matters */
+	unsigned int n_args; /* number of relevant arguments */
+	bool wants_return;   /* the return value is needed */
 };
 
 const struct alloc_traits *alloc_kind_traits(enum alloc_kind kind);
 
 /*
- * Returns the kind of the function with that name, without a known prefix or `prefix` (if not
- * NULL); -1: none.
+ * Returns the kind of a function by its name without version and prefix: `prefix`, or any known one
+ * if NULL. is_local: the symbol is local to its file. -1: not an allocation function.
  */
 int alloc_kind_of(const char *name, const char *prefix, bool is_local);
 

@@ -8,7 +8,7 @@
 #include "base/order.h"
 #include "memleak/blocks.h"
 
-#define YOUNGER_MAX ((60 * NS_PER_S) >> BLOCK_TIME_SHIFT) /* blocks newer than the report */
+#define YOUNGER_MAX ((60 * NS_PER_S) >> BLOCK_TIME_SHIFT) /* maximum lead of newer blocks */
 
 size_t blocks_buckets_for(size_t n_blocks)
 {
@@ -26,9 +26,9 @@ size_t blocks_buckets_within(size_t n_buckets, uint64_t max_bytes)
 	return n_buckets;
 }
 
-/* ---- one by one ---- */
+/* ---- single blocks ---- */
 
-/* False if there is none, or it changes during the read. */
+/* Reads a cell. Returns false if it is empty, or changes during the read. */
 static bool read_block(const struct block_bucket *b, size_t i, uint64_t *addr, struct block *block)
 {
 	*addr = __atomic_load_n(&b->addrs[i], __ATOMIC_ACQUIRE);
@@ -52,8 +52,8 @@ void blocks_visit(struct block_bucket *buckets, size_t n_buckets,
 }
 
 /*
- * Returns the age from times of 32 bits, which wrap after 52 days; the clock is read before the
- * table, so a block may be younger than now.
+ * Returns the age, from 32-bit times that wrap after 52 days. The clock is read before the table,
+ * so a block may be newer than now_ns: age 0.
  */
 uint64_t block_age_ms(const struct block *block, uint64_t now_ns)
 {
@@ -103,7 +103,7 @@ static struct block_sum *find_sum(struct block_sums *sums, uint64_t id, uint64_t
 	return sum;
 }
 
-/* A stack id implies its process; without one, the process stands for it. */
+/* Returns the total of a block's stack. Without a stack, that of its process. */
 static struct block_sum *find_sum_of(struct block_sums *sums, const struct block *block)
 {
 	uint64_t id = block->stack_id ? block->stack_id : 1ULL << 63 | block->tgid;
@@ -209,7 +209,7 @@ static struct growth *find_or_add_growth(struct growths *growths, uint64_t id)
 		return g;
 	g = mem_zalloc(1, sizeof(*g));
 	g->id = id;
-	g->interval = growths->interval - 1; /* it had nothing then */
+	g->interval = growths->interval - 1; /* the value was 0 */
 	idmap_add(&growths->by_id, id, g);
 	return g;
 }
@@ -218,7 +218,7 @@ void growths_set(struct growths *growths, uint64_t id, uint64_t bytes, uint64_t 
 {
 	struct growth *g = find_or_add_growth(growths, id);
 
-	if (g->interval + 1 < growths->interval) { /* it was 0 in between */
+	if (g->interval + 1 < growths->interval) { /* the value was 0 in between */
 		g->bytes = 0;
 		g->count = 0;
 		g->n_rises = 0;
@@ -236,7 +236,7 @@ void growths_set(struct growths *growths, uint64_t id, uint64_t bytes, uint64_t 
 	g->interval = growths->interval;
 }
 
-/* Ids with no blocks for so long mostly belong to processes that have exited. */
+/* Drops ids that had no blocks for GROWTH_INTERVALS intervals: mostly of exited processes. */
 static bool is_remembered(void *value, void *arg)
 {
 	const struct growths *growths = arg;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Live blocks as the loader reads them, out of the table that BPF programs write (bpf/abi/block.h):
- * totalled per allocating stack; and which totals grow.
+ * Reads live blocks from the table that BPF programs write (bpf/abi/block.h), totals them per
+ * allocation stack, and finds growing totals.
  */
 #ifndef BLOCKS_H
 #define BLOCKS_H
@@ -13,13 +13,13 @@
 
 #include "abi/block.h"
 
-/* How full a table can be before a block finds no cell: see the unit test. */
+/* Fill level in percent up to which blocks find a cell: see the unit test. */
 #define BLOCKS_FILL_PERCENT 70
 
-/* Returns the number of buckets, a power of two, for that many blocks. */
+/* Returns the number of buckets, a power of two, for n_blocks blocks. */
 size_t blocks_buckets_for(size_t n_blocks);
 
-/* n_buckets, a power of two, halved until the table takes at most max_bytes; at least one. */
+/* Returns n_buckets, a power of two, halved until the table takes at most max_bytes; at least 1. */
 size_t blocks_buckets_within(size_t n_buckets, uint64_t max_bytes);
 
 /* Returns the capacity of the buckets in blocks. */
@@ -29,19 +29,19 @@ static inline size_t blocks_in_buckets(size_t n_buckets)
 }
 
 /*
- * Calls visit for each block. A block being changed is seen before or after the change, or skipped,
- * never half-written; if visit returns false, the block is removed.
+ * Calls visit for each block. A block that is being changed is visited before or after the change,
+ * or skipped. If visit returns false, the block is removed.
  */
 void blocks_visit(struct block_bucket *buckets, size_t n_buckets,
 		  bool (*visit)(uint64_t addr, const struct block *block, void *arg), void *arg);
 
-/* Returns the age of a block at that time. */
+/* Returns the age of a block at now_ns, in ms. */
 uint64_t block_age_ms(const struct block *block, uint64_t now_ns);
 
 /* Blocks of one stack. */
 struct block_sum {
-	uint64_t id;	   /* of the sum, never 0 */
-	uint64_t stack_id; /* 0: it could not be taken */
+	uint64_t id;	   /* id of the total, never 0 */
+	uint64_t stack_id; /* 0: no stack */
 	pid_t tgid;
 	uint64_t bytes, count;
 	uint64_t oldest_ms, youngest_ms;
@@ -54,10 +54,10 @@ void block_sums_free(struct block_sums *sums);
 const struct block_sum *block_sums_add(struct block_sums *sums, const struct block *block,
 				       uint64_t now_ns);
 
-/* Makes sure that the block's stack has a total, which may be 0. */
+/* Creates the total of a block's stack, which may be 0. */
 void block_sums_mention(struct block_sums *sums, const struct block *block);
 
-/* Adds a total to that of the same process and interned stack (stacks/resolver.h). */
+/* Adds a total to that of the same process and interned stack, `trace` (stacks/resolver.h). */
 void block_sums_merge(struct block_sums *sums, const struct block_sum *sum, uint64_t trace);
 
 /* Sorts by bytes, or by count, largest first. */
@@ -67,10 +67,10 @@ size_t block_sums_count(const struct block_sums *sums);
 const struct block_sum *block_sum(const struct block_sums *sums, size_t i);
 
 /*
- * Finds numbers that keep growing, by their values at the end of each interval. Caches go up and
- * down; leaks go up only. So a number grows if it has gone up in GROWTH_INTERVALS consecutive
- * intervals, each time to a new maximum; an interval without change is skipped. For a number that
- * moves at random about a level, that happens once in (GROWTH_INTERVALS + 1)! intervals.
+ * Finds values that keep growing, by their state at the end of each interval: caches grow and
+ * shrink, leaks only grow. A value grows if it has risen in GROWTH_INTERVALS consecutive intervals,
+ * each time to a new maximum; intervals without change are skipped. A value that fluctuates at
+ * random does so once in (GROWTH_INTERVALS + 1)! intervals.
  */
 
 #define GROWTH_INTERVALS 6
@@ -78,9 +78,9 @@ const struct block_sum *block_sum(const struct block_sums *sums, size_t i);
 struct growth {
 	uint64_t id;
 	uint64_t bytes, count;		/* values at the end of this interval */
-	int64_t bytes_more, count_more; /* growth since the end of the previous one */
+	int64_t bytes_more, count_more; /* growth since the previous interval */
 	uint64_t most_bytes;		/* maximum so far */
-	uint32_t n_rises;		/* consecutive intervals in which it grew */
+	uint32_t n_rises;		/* consecutive intervals with growth */
 	uint32_t interval;		/* interval of the latest values */
 };
 
@@ -90,14 +90,14 @@ struct growths *growths_new(void);
 void growths_free(struct growths *growths);
 
 /*
- * Called when an interval has ended, followed by growths_set() for each id that has a value. Ids
- * without a value count as 0, and are dropped, with their maximum, after GROWTH_INTERVALS
- * intervals.
+ * Begins a new set of values at the end of an interval; growths_set() follows for each id with a
+ * value. Ids without a value count as 0, and are dropped, with their maximum, after
+ * GROWTH_INTERVALS intervals.
  */
 void growths_next(struct growths *growths);
 void growths_set(struct growths *growths, uint64_t id, uint64_t bytes, uint64_t count);
 
-/* Returns the growth of an id that was set before. NULL if it doesn't keep growing. */
+/* Returns an id's growth, valid until growths_next(); NULL: it doesn't keep growing. */
 const struct growth *growths_find(const struct growths *growths, uint64_t id);
 
 #endif

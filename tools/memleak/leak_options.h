@@ -9,16 +9,16 @@
 struct leak_options {
 	bool trace;	    /* -t: print each call */
 	bool show_blocks;   /* -a: print each block */
-	bool combined_only; /* no ages */
-	bool percpu;	    /* the kernel's per-CPU memory instead of the rest */
-	bool growth;	    /* only what keeps growing */
+	bool combined_only; /* print totals only, without ages */
+	bool percpu;	    /* trace the kernel's per-CPU memory instead */
+	bool growth;	    /* show only stacks that keep growing */
 	bool by_count;	    /* --sort count */
 	uint64_t min_age_ns;
 	uint64_t min_bytes, max_bytes;
 	uint32_t sample, top, n_blocks, max_rate;
-	uint32_t duty_percent; /* of the time, what allocates is probed; 0: always */
+	uint32_t duty_percent; /* share of time in which allocations are probed; 0: always */
 	const char *object, *prefix;
-	char **command; /* -c, in words; NULL: not given */
+	char **command; /* -c, as an array of words; NULL: not given */
 };
 
 #endif

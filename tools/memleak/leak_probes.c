@@ -19,33 +19,33 @@
 #include "process/procstate.h"
 #include "run/bpfmap.h"
 
-#define WINDOW_NS   (50 * NS_PER_MS)  /* attaching takes 1 % of it */
-#define FILES_TICKS 20		      /* period of the search for files that nobody maps */
+#define WINDOW_NS   (50 * NS_PER_MS)  /* length of a window; attaching takes 1 % of it */
+#define FILES_TICKS 20		      /* ticks between searches for unmapped files */
 #define CLOSE_NS    (125 * NS_PER_MS) /* maximum time per tick for closing links */
 
 /* Probes in a file. */
 struct file_probes {
-	struct uprobes *links; /* probed all the time; NULL: none */
+	struct uprobes *links; /* links of permanent probes; NULL: none */
 
-	/* probed in windows */
+	/* probes attached in windows */
 	pid_t pid;
 	struct uprobe_point *points;
 	size_t n_points;
-	struct uprobes *window_links; /* NULL: not attached */
+	struct uprobes *window_links; /* links of an open window; NULL: not attached */
 };
 
 /*
- * Windows of time in which functions that allocate are probed; between windows they cost nothing.
- * Functions that free are always probed, so that blocks of the windows are followed to their end. A
- * block counts by its last move, so that each has the same chance, however often it was moved. Gaps
- * have random lengths, so that windows don't always, or never, hit periodic work.
+ * Windows of time in which allocating functions are probed; between windows they cost nothing.
+ * Freeing functions are always probed, so that frees of recorded blocks are seen. A reallocated
+ * block is recorded if its last reallocation is in a window, so that each has the same chance. Gaps
+ * have random lengths: windows must not always, or never, hit periodic work.
  */
 struct windows {
-	uint64_t gap_ns;  /* between two, on average; 0: functions are probed all the time */
-	int timer_fd;	  /* -1: not begun, or ended */
-	uint32_t *number; /* BPF's number of the open window; 0: none is open */
+	uint64_t gap_ns;  /* average gap between windows; 0: no windows, permanent probes */
+	int timer_fd;	  /* -1: windows have not begun, or have ended */
+	uint32_t *number; /* in BPF: number of the open window; 0: none */
 	uint32_t n_opened;
-	uint64_t opened_ns, open_ns; /* start of the window, and total length of all windows */
+	uint64_t opened_ns, open_ns; /* start of the open window; total length of all */
 	bool has_failed;	     /* some probes could not be attached */
 };
 
@@ -56,18 +56,18 @@ struct leak_probes {
 	bool for_all;
 	struct windows windows;
 
-	struct idmap processes;	  /* by pid */
+	struct idmap processes;	  /* struct probed_process by pid */
 	struct allocators common; /* for_all: allocators of all processes */
 
 	/*
-	 * Links of dropped probes, to be closed. Closing one takes the kernel some 50 ms, in which
-	 * no ring is read. Until then, calls are counted twice if the file is probed again.
+	 * Links of dropped probes, to be closed later: closing one takes some 50 ms, in which no
+	 * ring buffer is read. Until then, calls are counted twice if the file is probed again.
 	 */
 	struct uprobes **closing;
 	size_t n_closing, closing_cap;
 
 	uint32_t n_ticks;
-	bool has_changed; /* since the last release of files, so that some may be unused */
+	bool has_changed; /* processes changed since the last release of files */
 	size_t n_functions;
 };
 
@@ -97,7 +97,7 @@ static void visit_found(struct leak_probes *probes,
 
 /* ---- windows ---- */
 
-/* Called once the attach mode is known: probes that are attached one by one take too long. */
+/* Computes the gap, once the attach mode is known: attaching probes one by one takes too long. */
 static int prepare_windows(struct leak_probes *probes)
 {
 	const struct leak_options *options = probes->run->options;
@@ -116,7 +116,7 @@ static bool window_is_open(const struct windows *windows)
 	return windows->number && *windows->number;
 }
 
-/* Files of an exited process can't be attached any more; other failures are reported, once. */
+/* Attaches the probes of windows. Ignores exited processes; reports other failures once. */
 static void attach_in_window(struct leak_probes *probes, struct allocators *found)
 {
 	for (size_t i = 0; i < found->n_files; i++) {
@@ -147,7 +147,7 @@ static void detach_after_window(struct leak_probes *probes, struct allocators *f
 	}
 }
 
-/* Calls count from here on, all of them: the probes are there. */
+/* Opens a window, which counts all calls: the probes are attached first. */
 static void open_window(struct leak_probes *probes)
 {
 	struct windows *windows = &probes->windows;
@@ -166,7 +166,7 @@ static void close_window(struct leak_probes *probes)
 	visit_found(probes, detach_after_window);
 }
 
-/* Returns a random length, from half of the usual one to three halves. */
+/* Returns a random gap, from 1/2 to 3/2 of the average. */
 static uint64_t random_gap(const struct windows *windows)
 {
 	uint32_t random = UINT32_MAX / 2;
@@ -175,7 +175,7 @@ static uint64_t random_gap(const struct windows *windows)
 	return windows->gap_ns / 2 + (uint64_t)((double)windows->gap_ns * random / UINT32_MAX);
 }
 
-/* At a moment of the clock, or now if that has passed: detaching takes a while. */
+/* Sets the timer to at_ns on CLOCK_MONOTONIC; expires at once if that has passed. */
 static int set_timer(const struct windows *windows, uint64_t at_ns)
 {
 	struct itimerspec spec = { .it_value = clock_timer_time(at_ns) };
@@ -233,8 +233,8 @@ static void end_windows(struct leak_probes *probes)
 }
 
 /*
- * Totals can't be extrapolated: a program makes fewer calls in a window than in the same time
- * outside of it, as the probes slow it down.
+ * Prints the windows' share of time. Totals are not extrapolated: probes slow the program down, so
+ * it makes fewer calls in a window than outside.
  */
 void leak_probes_print(const struct leak_probes *probes)
 {
@@ -340,10 +340,10 @@ static bool file_has_malloc(const struct allocators *found, size_t file)
 }
 
 /*
- * The C++ library's operators call malloc() and free(), and probes there are enough. The operators
- * of an allocator are probed. But an exception that is thrown through a function whose return is
- * probed ends the program: so operator new is probed only in the mode that can leave out a single
- * return, see may_throw() in memleak.bpf.c.
+ * Returns true for functions that are not probed. Operators of the C++ library call malloc() and
+ * free(), where probes suffice; an allocator's own operators are probed. But an exception thrown
+ * through a function with a probed return ends the program: so operator new is probed only in the
+ * mode that can skip a single return, see may_throw() in memleak.bpf.c.
  */
 static bool is_left_out(const struct leak_probes *probes, const struct allocators *found,
 			const struct alloc_function *f)
@@ -355,7 +355,10 @@ static bool is_left_out(const struct leak_probes *probes, const struct allocator
 	return !file_has_malloc(found, f->file);
 }
 
-/* Decided here, not by the kernel: an old one might accept such a probe, and break the program. */
+/*
+ * Returns true, after a warning, if a function can't be probed. Not left to the kernel: an old one
+ * might accept the probe and break the program.
+ */
 static bool is_refused(const struct allocators *found, const struct alloc_function *f)
 {
 	if (f->place.kind != PROBE_REFUSED)
@@ -365,24 +368,21 @@ static bool is_refused(const struct allocators *found, const struct alloc_functi
 	return true;
 }
 
-/* Functions to be probed together, with a point for each. */
+/* Functions to be probed together, and their probe points. */
 struct batch {
 	const struct alloc_function **functions;
 	struct uprobe_point *points;
 	size_t n;
 };
 
-/* Functions that free, too, are probed all the time: they may free a recorded block. */
+/* Returns true if a kind is probed in windows; kinds that may free a block are always probed. */
 static bool is_in_windows(const struct leak_probes *probes, enum alloc_kind kind)
 {
 	return probes->windows.gap_ns && kind < ALLOC_MMAP && kind != ALLOC_REALLOC &&
 	       kind != ALLOC_REALLOCARRAY;
 }
 
-/*
- * Chooses, of the functions from number `first` on in the first one's file, those that are probed
- * in windows, or the rest.
- */
+/* Collects functions of one file, from index `first` on, probed in windows or permanently. */
 static struct batch choose_functions(const struct leak_probes *probes,
 				     const struct allocators *found, size_t first, bool in_windows)
 {
@@ -404,7 +404,7 @@ static struct batch choose_functions(const struct leak_probes *probes,
 	return batch;
 }
 
-/* Attaches points, in windows also if none is open. 0, or -errno if none could be attached. */
+/* Attaches a batch. Returns 0, or -errno if no point could be attached, even between windows. */
 static int attach_batch(struct leak_probes *probes, const struct probed_process *process,
 			struct alloc_file *file, const struct batch *batch, bool in_windows)
 {
@@ -428,11 +428,11 @@ static int attach_batch(struct leak_probes *probes, const struct probed_process 
 	if (window_is_open(&probes->windows))
 		at->window_links = links;
 	else
-		uprobes_detach(links); /* failures have been reported */
+		uprobes_detach(links); /* was attached only to detect failures */
 	return 0;
 }
 
-/* Reports once that functions could not be probed because of a limit. */
+/* Prints one hint if functions could not be probed because of a limit. */
 static void hint_at_limit(const struct batch *batch)
 {
 	const char *hint = NULL;
@@ -445,10 +445,7 @@ static void hint_at_limit(const struct batch *batch)
 		msg_hint("%s", hint);
 }
 
-/*
- * Probes the functions of a file from number `first` on: 1, or 0 if there are none, or -errno as
- * above.
- */
+/* Probes functions of a file, from index `first` on. Returns 1, 0 if there are none, or -errno. */
 static int probe_file(struct leak_probes *probes, const struct probed_process *process,
 		      size_t first, bool in_windows)
 {
@@ -470,7 +467,7 @@ static int probe_file(struct leak_probes *probes, const struct probed_process *p
 }
 
 /*
- * Probes the process's functions from number `first` on: those probed in windows, or the rest. 0,
+ * Probes a process's functions from index `first` on: those for windows, or all others. Returns 0,
  * or -errno if none could be attached.
  */
 static int probe_some(struct leak_probes *probes, const struct probed_process *process,
@@ -492,7 +489,7 @@ static int probe_some(struct leak_probes *probes, const struct probed_process *p
 	return is_any_attached ? 0 : err;
 }
 
-/* Functions that free come first: no block is recorded whose end would be missed. */
+/* Probes functions from `first` on; freeing ones first: each recorded block's free must be seen. */
 static int probe_functions(struct leak_probes *probes, const struct probed_process *process,
 			   size_t first)
 {
@@ -502,8 +499,8 @@ static int probe_functions(struct leak_probes *probes, const struct probed_proce
 }
 
 /*
- * The kernel finds a process by the memory of a thread: of the main one, or where each probe has an
- * event of its own, of any. False: no such thread.
+ * Finds the thread by which the kernel identifies the process's memory: the main one or, if each
+ * probe has its own event, any. Returns false if there is none.
  */
 static bool find_anchor(const struct leak_probes *probes, struct probed_process *process)
 {
@@ -583,7 +580,7 @@ static void drop_all(struct leak_probes *probes, struct allocators *found)
 		drop_probes(&found->files[i], probes);
 }
 
-/* Closes dropped links for about most_ns. */
+/* Closes dropped links, for about most_ns. */
 static void close_links(struct leak_probes *probes, uint64_t most_ns)
 {
 	uint64_t begin_ns = clock_now_ns();
@@ -623,8 +620,8 @@ static void release_files(struct leak_probes *probes, struct allocators *found)
 }
 
 /*
- * Removes the probes from files that no process has mapped, neither now nor in the last call, since
- * they keep the disk space of a deleted file.
+ * Removes probes from files that no process maps, now and at the last call: probes occupy the disk
+ * space of a deleted file.
  */
 static void release_unmapped(struct leak_probes *probes)
 {
@@ -669,7 +666,10 @@ static void free_process(struct probed_process *process, struct leak_probes *pro
 	free(process);
 }
 
-/* The current report may lack its last blocks; the next one has them. */
+/*
+ * Frees a process that had exited at the last report. Others stay: this report may lack their last
+ * blocks, which are in the next one.
+ */
 static bool is_kept(void *value, void *arg)
 {
 	struct probed_process *process = value;

@@ -26,10 +26,10 @@
 #include "run/ringbuf.h"
 #include "stacks/stacks.h"
 
-/* Facts about a process, found once for each report. */
+/* Facts about a process, looked up once per report. */
 struct owner {
 	char comm[TASK_COMM_LEN + 1];
-	int generation; /* generation of its program; -1: no exec since */
+	int generation; /* exec count of its program; -1: no exec while traced */
 	bool has_ended;
 };
 
@@ -43,18 +43,18 @@ struct leak_report {
 	const struct leak_probes *probes; /* NULL: the kernel is traced */
 	struct block_bucket *buckets;
 	size_t n_buckets;
-	int generations_fd; /* -1: the kernel's blocks have none */
+	int generations_fd; /* map of exec counts; -1: the kernel is traced */
 	int traced_fd;	    /* map of traced processes; -1: none */
 	struct growths *growths;
-	struct ranges *ranges;	       /* memory that is mapped */
+	struct ranges *ranges;	       /* mapped memory */
 	struct ringbuf *range_changes; /* NULL: the kernel is traced */
-	struct ringbuf *calls;	       /* --trace */
+	struct ringbuf *calls;	       /* --trace: calls; NULL: not watched */
 	unsigned int n_headed;	       /* number of files with a heading for calls */
 
-	/* of the current report */
+	/* state of the current report */
 	struct block_sums *sums;
-	struct idmap owners;	   /* by pid + 1 */
-	struct shown_block *shown; /* -a */
+	struct idmap owners;	   /* struct owner by pid + 1 */
+	struct shown_block *shown; /* -a: blocks to print */
 	size_t n_shown, shown_cap;
 };
 
@@ -65,7 +65,7 @@ static const struct leak_options *options_of(const struct leak_report *report)
 
 /* ---- owners ---- */
 
-/* Reads its current name, or its last one if it has exited. */
+/* Reads the process's current name or, if it has exited, its last one. */
 static void read_comm(const struct leak_report *report, pid_t tgid, struct owner *owner)
 {
 	const struct probed_process *process = leak_probes_find(report->probes, tgid);
@@ -75,7 +75,7 @@ static void read_comm(const struct leak_report *report, pid_t tgid, struct owner
 		snprintf(owner->comm, sizeof(owner->comm), "%s", tgid ? known : "kernel");
 }
 
-/* Returns true if its pid now belongs to an untraced process. */
+/* Returns true if the pid now belongs to an untraced process. */
 static bool is_another(const struct leak_report *report, pid_t tgid)
 {
 	uint8_t one;
@@ -110,7 +110,7 @@ static void show_block(struct leak_report *report, uint64_t addr, uint64_t bytes
 	report->shown[report->n_shown++] = (struct shown_block){ addr, bytes, sum };
 }
 
-/* Blocks that an exited process never freed are leaks, however young. */
+/* Returns true if a block is too young to be shown; blocks of exited processes never are. */
 static bool is_too_young(const struct leak_report *report, const struct owner *owner,
 			 const struct block *block)
 {
@@ -120,7 +120,7 @@ static bool is_too_young(const struct leak_report *report, const struct owner *o
 	       options_of(report)->min_age_ns;
 }
 
-/* False: it belongs to another program of the process, mostly an earlier one. */
+/* Returns false if the block belongs to another program of the process, mostly an earlier one. */
 static bool is_of_this_program(const struct owner *owner, const struct block *block)
 {
 	return owner->generation < 0 || owner->generation == block_generation(block);
@@ -131,7 +131,7 @@ static bool is_shown_again(const struct leak_report *report, const struct owner 
 	return !owner->has_ended || report->run->is_peek || report->run->is_last;
 }
 
-/* Handles a block. False if it is not needed any more. */
+/* Adds a block to the totals. Returns false if the block is not needed any more. */
 static bool visit_block(uint64_t addr, const struct block *block, void *arg)
 {
 	struct leak_report *report = arg;
@@ -150,7 +150,7 @@ static bool visit_block(uint64_t addr, const struct block *block, void *arg)
 	return is_shown_again(report, owner);
 }
 
-/* Address space without access is not shown. */
+/* Returns false if a reserved range, which is never shown, is not needed any more. */
 static bool visit_reserved(const struct block *block, void *arg)
 {
 	struct leak_report *report = arg;
@@ -173,8 +173,8 @@ static void visit_ranges(struct leak_report *report)
 }
 
 /*
- * Pages that the slab allocator takes for its own blocks, which are counted one by one: the outer
- * allocation's, as in user space.
+ * Returns true for pages that the slab allocator takes for its blocks: only the blocks are counted,
+ * as nested allocations are in user space.
  */
 static bool is_slabs_own(const struct leak_report *report, const struct block_sum *sum)
 {
@@ -193,7 +193,7 @@ static bool is_slabs_own(const struct leak_report *report, const struct block_su
 	return false;
 }
 
-/* A peek shows the growth up to the last interval. */
+/* Notes an interval's totals. A peek shows the growth up to the last interval. */
 static void note_growth(struct leak_report *report)
 {
 	if (!options_of(report)->growth || report->run->is_peek)
@@ -206,7 +206,7 @@ static void note_growth(struct leak_report *report)
 	}
 }
 
-/* Returns the bytes of a total to be shown, and the number of blocks; 0 bytes: it is not shown. */
+/* Returns the shown bytes of a total, and its number of blocks; 0 bytes: not shown. */
 static uint64_t shown_bytes(const struct leak_report *report, const struct block_sum *sum,
 			    uint64_t *count)
 {
@@ -360,7 +360,7 @@ static void print_blocks(const struct leak_report *report)
 				shown[i].addr, shown[i].bytes);
 }
 
-/* Collects the totals to be printed, largest first. Returns their number. */
+/* Collects the totals to print, largest first. Returns their number. */
 static size_t choose_top(const struct leak_report *report, const struct block_sums *sums,
 			 const struct block_sum **top)
 {
@@ -372,7 +372,7 @@ static size_t choose_top(const struct leak_report *report, const struct block_su
 	return n;
 }
 
-/* One total for equal stacks. */
+/* Merges totals of equal stacks. Freed with block_sums_free(). */
 static struct block_sums *merge_sums(const struct leak_report *report)
 {
 	struct block_sums *merged = block_sums_new();
@@ -401,7 +401,7 @@ static void print_top(const struct leak_report *report, const struct block_sums 
 	free(top);
 }
 
-/* The largest come last, where a terminal shows them. Growth is looked up by the stack's own id. */
+/* Prints the largest totals last, where terminals show them. Growth is stored per stack id. */
 void leak_report_write_text(struct leak_report *report)
 {
 	struct block_sums *merged = options_of(report)->growth ? NULL : merge_sums(report);

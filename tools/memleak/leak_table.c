@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The module of memleak; see leak_table.h. */
+/* memleak's module; see leak_table.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,19 +30,19 @@
 
 #define DEFAULT_INTERVAL_NS (5 * NS_PER_S)
 #define TICKS_PER_S	    4
-#define TABLE_MEMORY_SHARE  8 /* the table of blocks may take 1/N of the machine's memory */
+#define TABLE_MEMORY_SHARE  8 /* by default the block table takes at most 1/N of memory */
 
 struct leak_table {
-	bool user_mode; /* a process is traced, not the kernel */
+	bool user_mode; /* processes are traced, not the kernel */
 	struct leak_probes *probes;
 	struct leak_report *report;
-	unsigned int n_left_out; /* processes that the command started */
-	unsigned int n_late;	 /* times that a running process had new functions to probe */
-	bool has_missed;	 /* allocators that were loaded later */
-	int timer_fd;		 /* -1: none */
+	unsigned int n_left_out; /* untraced child processes */
+	unsigned int n_late;	 /* times that a running process loaded an allocator */
+	bool has_missed;	 /* probing a loaded library has failed */
+	int timer_fd;		 /* -1: no timer */
 	struct moment {
 		uint64_t ns, n_calls;
-	} moments[TICKS_PER_S]; /* of the last ticks */
+	} moments[TICKS_PER_S]; /* ring of the last ticks */
 	uint32_t n_ticks;
 };
 
@@ -124,7 +124,7 @@ static int check_target(const struct leak_options *options, bool user_mode)
 	return 0;
 }
 
-/* Comes before the other modules' checks, as a command may be given by -c. */
+/* Checks the options; before other modules, since -c may give the command. */
 static int check_table(struct run *run)
 {
 	const struct leak_options *options = options_of(run);
@@ -140,7 +140,7 @@ static int check_table(struct run *run)
 	return check_target(options, table->user_mode);
 }
 
-/* Once the format is known. */
+/* Checks options that depend on the format, once that is known. */
 int leak_table_check(struct run *run)
 {
 	const struct leak_options *options = options_of(run);
@@ -158,8 +158,8 @@ int leak_table_check(struct run *run)
 /* ---- before load ---- */
 
 /*
- * Returns true if the program is loaded: for processes all but raw tracepoints; for the kernel raw
- * tracepoints that it has (the node variants are gone since 6.1).
+ * Returns true if the program is loaded: for processes, all but raw tracepoints; for the kernel,
+ * raw tracepoints that exist (node variants don't since 6.1).
  */
 static bool program_is_wanted(const struct run *run, const struct btf *types,
 			      const struct bpf_program *program)
@@ -185,7 +185,7 @@ static int choose_programs(struct run *run, struct memleak_settings *settings)
 	bpf_object__for_each_program(program, run->object)
 		if (!program_is_wanted(run, types, program))
 			program_leave_out(run, bpf_program__name(program));
-	program_leave_out(run, "task_state_new"); /* states are made by calls, not by birth */
+	program_leave_out(run, "task_state_new"); /* calls create states, not forks */
 	program_leave_out(run, "task_state_iter");
 	settings->cache_is_given =
 		types && btf__find_by_name_kind(types, "trace_event_raw_kmem_cache_alloc",
@@ -229,7 +229,7 @@ static int choose_probes(const struct run *run)
 	return table->probes ? 0 : -ENOTSUP;
 }
 
-/* Returns memory plus swap: larger single allocations fail. */
+/* Returns memory plus swap, in bytes: larger single allocations fail. */
 static uint64_t machine_bytes(void)
 {
 	struct sysinfo info;
@@ -238,7 +238,7 @@ static uint64_t machine_bytes(void)
 			      : ((uint64_t)info.totalram + info.totalswap) * info.mem_unit;
 }
 
-/* By default, leaves most of a small machine's memory free. */
+/* Returns the number of buckets; by default, leaves most of a small machine's memory free. */
 static size_t choose_buckets(const struct run *run)
 {
 	size_t wanted = blocks_buckets_for(options_of(run)->n_blocks), n;
@@ -291,7 +291,10 @@ static int configure_table(struct run *run)
 
 /* ---- processes ---- */
 
-/* Reported once; exited processes, and those that have not mapped the file yet, don't count. */
+/*
+ * Probes functions loaded since. Reports the first failure; ignores exited processes and those that
+ * have not mapped the file yet.
+ */
 static void search_again(struct run *run, pid_t pid)
 {
 	struct leak_table *table = table_of(run);
@@ -350,7 +353,7 @@ static int subscribe(struct run *run)
 	return 0;
 }
 
-/* If one of several processes has no allocator or has just exited, the rest is still traced. */
+/* Probes a process; one of several may have no allocator or have exited. */
 static int probe_process(struct run *run, pid_t pid)
 {
 	struct leak_probes *probes = table_of(run)->probes;
@@ -393,7 +396,7 @@ static struct memleak_counts read_counts(const struct run *run)
 
 /*
  * Compares the calls of the last second with --max-rate; of a shorter time at the start, of a
- * longer one after a late tick.
+ * longer time after a late tick.
  */
 static enum loop_verdict check_rate(const struct run *run)
 {
@@ -455,7 +458,7 @@ static void print_calls(const struct run *run)
 			 (unsigned long long)counts.foreign);
 }
 
-/* ---- the module's life ---- */
+/* ---- start and end ---- */
 
 static int start_table(struct run *run)
 {
@@ -484,7 +487,7 @@ static void begin_command(struct run *run)
 	search_again(run, run->command_pid);
 }
 
-/* Opens the files of the command's stacks now, as it may end before its stacks are resolved. */
+/* Opens the files of the command's stacks early: it may end before they are resolved. */
 static void preload_command(const struct run *run)
 {
 	int fd = bpf_map__fd(map_find(run, "memleak_generations"));
@@ -494,10 +497,7 @@ static void preload_command(const struct run *run)
 		stacks_preload(run, run->command_pid, generation);
 }
 
-/*
- * Called when the command's libraries are mapped. If it can't be held here, they are reported as
- * changes.
- */
+/* Probes the command once its libraries are mapped; on_changed() does if it can't be stopped. */
 static void command_loaded(struct run *run)
 {
 	struct leak_table *table = table_of(run);
@@ -516,7 +516,7 @@ static void stop_table(struct run *run)
 	leak_probes_detach(table_of(run)->probes);
 }
 
-/* Users who trace a script mean the programs that it runs. */
+/* Warns of allocators loaded late, and of untraced children, such as programs run by a script. */
 static void report_left_out(const struct run *run)
 {
 	unsigned int n = table_of(run)->n_left_out, n_late = table_of(run)->n_late;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Ranges of mapped memory; see ranges.h. They are in a search tree and don't overlap. Two ranges
- * that overlap compare as equal, so a search finds a range that overlaps with a key.
+ * Ranges of mapped memory; see ranges.h. Ranges are in a search tree and don't overlap each other.
+ * Overlapping ranges compare as equal, so a search finds a range that overlaps the key.
  */
 #include <errno.h>
 #include <search.h>
@@ -14,10 +14,10 @@
 
 struct range {
 	uint64_t start, end;
-	struct block block; /* reserved: only process and generation mean something */
+	struct block block; /* reserved range: only process and generation are set */
 	uint64_t time_ns;
 	bool is_held;
-	struct range *next, **link; /* of all ranges, in no order */
+	struct range *next, **link; /* list of all ranges, unordered */
 };
 
 struct ranges {
@@ -44,7 +44,7 @@ static struct range *find(const struct ranges *ranges, uint32_t tgid, uint64_t s
 	return found ? *found : NULL;
 }
 
-/* Removes a range, which the caller then owns. */
+/* Removes a range from the tree; the caller owns it then. */
 static struct range *take(struct ranges *ranges, struct range *r)
 {
 	tdelete(r, &ranges->tree, compare);
@@ -82,7 +82,7 @@ static void put_part(struct ranges *ranges, const struct range *of, uint64_t sta
 	put(ranges, r);
 }
 
-/* Pushes onto a list of ranges that are not in the tree. */
+/* Adds a range to a list of ranges outside of the tree. */
 static void push(struct range **list, struct range *r)
 {
 	r->next = *list;
@@ -113,7 +113,7 @@ static bool is_affected(const struct range *r, const struct memleak_range *chang
 	}
 }
 
-/* Removes the part between two addresses; the rest before and after it remains. */
+/* Removes and returns affected parts between two addresses; the rest of their ranges remains. */
 static struct range *cut(struct ranges *ranges, const struct memleak_range *change, uint64_t start,
 			 uint64_t end)
 {
@@ -142,7 +142,7 @@ static void discard(struct range *list)
 		free(r);
 }
 
-/* Becomes one with its neighbours. */
+/* Adds a reserved range, merged with reserved neighbours. */
 static void reserve(struct ranges *ranges, const struct memleak_range *change, uint64_t start,
 		    uint64_t end)
 {
@@ -175,7 +175,7 @@ static void hold(struct ranges *ranges, const struct memleak_range *change, uint
 		ranges->lost_bytes += end - start;
 }
 
-/* mprotect() */
+/* Handles mprotect(). */
 static void change_access(struct ranges *ranges, const struct memleak_range *change)
 {
 	struct range *affected = cut(ranges, change, change->addr, change->addr + change->bytes);
@@ -196,7 +196,7 @@ static void unmap(struct ranges *ranges, uint32_t tgid, uint64_t start, uint64_t
 	discard(cut(ranges, &gone, start, end));
 }
 
-/* mmap(), munmap() */
+/* Handles mmap() and munmap(). */
 static void map(struct ranges *ranges, const struct memleak_range *change)
 {
 	uint64_t start = change->addr, end = start + change->bytes;
@@ -208,7 +208,7 @@ static void map(struct ranges *ranges, const struct memleak_range *change)
 		hold(ranges, change, start, end);
 }
 
-/* Moves a part of the old range, as long as the new range if that is longer. */
+/* Moves a part of the old range; its last part extends to the end of a longer new range. */
 static void move_part(struct ranges *ranges, const struct memleak_range *change,
 		      const struct range *part)
 {
@@ -226,10 +226,7 @@ static void move_part(struct ranges *ranges, const struct memleak_range *change,
 		reserve(ranges, change, from, to);
 }
 
-/*
- * If younger ranges in the old one have hidden its state, all of it gets the state of its first
- * part.
- */
+/* Moves the old range; all of it gets its first part's state if newer ranges hide the rest. */
 static void move_parts(struct ranges *ranges, const struct memleak_range *change,
 		       const struct range *old)
 {
@@ -245,7 +242,7 @@ static void move_parts(struct ranges *ranges, const struct memleak_range *change
 			move_part(ranges, change, r);
 }
 
-/* mremap(): a range that only shrinks keeps its stack. */
+/* Handles mremap(). A range that only shrinks retains its stack. */
 static void move(struct ranges *ranges, const struct memleak_range *change)
 {
 	uint64_t start = change->old_addr, end = start + change->old_bytes;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Mapped memory that is held, as ranges of addresses: BPF sends each change in its order, and a
- * change may be about parts of ranges or about several. Address space without access is remembered,
- * as mprotect() may make it memory. Memory mapped without a recorded stack, such as thread stacks,
- * is in no range.
+ * Tracks mapped memory as ranges of addresses: BPF sends changes in order, each of which may affect
+ * several ranges, or parts of them. Address space without access is recorded as reserved, since
+ * mprotect() may give access. Memory without a recorded stack, such as thread stacks, is in no
+ * range.
  */
 #ifndef RANGES_H
 #define RANGES_H
@@ -16,18 +16,18 @@
 
 struct ranges;
 
-/* At most that many. */
+/* Creates an empty set of at most `max` held ranges. Freed with ranges_free(). */
 struct ranges *ranges_new(size_t max);
 void ranges_free(struct ranges *ranges);
 
 void ranges_change(struct ranges *ranges, const struct memleak_range *change);
 
-/* Returns the bytes that were mapped beyond the maximum, and are in no range. */
+/* Returns the bytes that were mapped beyond the maximum, which are in no range. */
 uint64_t ranges_lost(const struct ranges *ranges);
 
 /*
- * Calls visit for each range that is held, and is_kept for each one that is only reserved: false
- * removes the range. A range that was cut in two counts as two blocks.
+ * Calls visit for each held range, and is_kept for each reserved one; the range is removed if false
+ * is returned. A range that was cut in two counts as two blocks.
  */
 void ranges_visit(struct ranges *ranges,
 		  bool (*visit)(uint64_t addr, const struct block *block, void *arg),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Executes locks; see locks_alias.h. */
+/* Executes the tool locks; see locks_alias.h. */
 #include <errno.h>
 #include <limits.h>
 #include <string.h>

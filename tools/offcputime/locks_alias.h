@@ -5,12 +5,12 @@
 
 #include <stdbool.h>
 
-/* Returns true if the option is given. */
+/* Returns true if --locks is given. */
 bool wants_locks(int argc, char **argv);
 
 /*
- * Executes locks with the remaining options: a program in the same folder, or a part of this one.
- * Returns only on failure, with the exit status.
+ * Executes locks with the remaining options, from the same folder or from this binary. Returns only
+ * on failure, with the exit status.
  */
 int run_locks(int argc, char **argv);
 

@@ -29,7 +29,7 @@ static void add_part(struct metrics *metrics, const struct sample *sample, const
 		    &(struct metric_labels){ { "state", "part" }, { state, part }, 2 }, ns);
 }
 
-/* With --blocked or --runnable, the values are that part only. */
+/* Adds the parts of a sample. With --blocked or --runnable, the value is that part only. */
 static void add_sample(struct run *run, const struct sample *sample)
 {
 	struct metrics *metrics = numbers_metrics(run);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Names of areas; see areas.h. They are found by a hash of the id, and an id that differs from the
- * one found there counts as unknown: a name is right or absent.
+ * Names of areas; see areas.h. Looked up by a hash of the id; if the stored id differs, the name is
+ * unknown: names are correct or omitted.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 struct area {
 	struct area_id id;
 	char *name;
-	uint32_t last_used; /* by a report, or when it was defined */
+	uint32_t last_used; /* number of the last report that used or defined it */
 };
 
 struct areas {
@@ -58,7 +58,7 @@ static bool is_sound(const struct area_def *def, size_t size)
 	       (!def->n_bytes || !def->text[def->n_bytes - 1]);
 }
 
-/* Returns the last of the names in text[0..end), which is not empty and ends with a terminator. */
+/* Returns the last null-terminated name in text[0..end); end > 0. */
 static const char *last_name(const char *text, size_t end)
 {
 	size_t start = end - 1;

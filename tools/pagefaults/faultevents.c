@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The kernel's events of page faults; see faultevents.h. */
+/* The kernel's page-fault events; see faultevents.h. */
 #include <errno.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@
 struct faultevents {
 	bool minor_only, major_only, anon_only, file_only;
 	bool is_attached;
-	bool is_one_program; /* for both kinds, which it distinguishes by its cookie */
+	bool is_one_program; /* one program counts both kinds, by its cookie */
 	struct cpu_events events;
 };
 
@@ -104,7 +104,7 @@ static int configure_events(struct run *run)
 
 /* ---- events ---- */
 
-/* Every event, with the address that faulted. */
+/* Attaches a program to each event of a kind, with the faulting address. */
 static int attach_event(struct run *run, uint64_t config, const char *suffix, uint64_t cookie)
 {
 	struct faultevents *faults = faultevents_of(run);
@@ -150,7 +150,7 @@ static struct fault_seen read_seen(const struct run *run)
 	return all;
 }
 
-/* The number of missed events never decreases. */
+/* Updates the number of missed events, which never decreases. Returns the counts. */
 static struct fault_seen compare(struct run *run, uint64_t came)
 {
 	struct fault_seen seen = read_seen(run);

@@ -199,9 +199,7 @@ static void write_list(struct run *run, const struct row_list *list)
 	numbers_end(run);
 }
 
-/*
- * The names of areas are read after the counts: a name may be under way while its area is counted.
- */
+/* Reads names of areas after the counts: names may be in the ring buffer until then. */
 int faulttable_report(struct run *run)
 {
 	struct faulttable *table = table_of(run);

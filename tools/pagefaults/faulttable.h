@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Page faults as a table: per process, per file or kind of memory, or both. */
+/* Tables of page faults: per process, per file or kind of memory, or both. */
 #ifndef FAULTTABLE_H
 #define FAULTTABLE_H
 
@@ -24,14 +24,14 @@ struct fault_columns {
 void faulttable_write(struct table_output *to, struct fault_row *rows, size_t n,
 		      const struct fault_columns *columns, const struct areas *areas);
 
-/* Counts per process and area while tracing. The tool's declaration: */
+/* Counts per process and area while tracing. */
 extern const struct module faulttable_module;
 
 struct faulttable_spec {
 	const struct fault_columns *(*columns)(const struct run *run);
 };
 
-/* The report() of a tool. */
+/* The tool's report(). */
 int faulttable_report(struct run *run);
 
 #endif

@@ -24,9 +24,9 @@ const char *const wall_remarks[WALL_KINDS] = {
 struct wall {
 	bool is_asked_for, waker, throttled, no_idle;
 
-	/* Totals of all reports. */
+	/* Totals over all reports. */
 	uint64_t kinds_ns[WALL_KINDS];
-	uint64_t n_samples, sampled; /* sampled: total of their periods, ns or cycles */
+	uint64_t n_samples, sampled; /* sampled: total period of samples, ns or cycles */
 };
 
 static const struct wall defaults;
@@ -88,7 +88,7 @@ static int check_wall(struct run *run)
 	return 0;
 }
 
-/* Times are reported; samples only give the shares of stacks in them. */
+/* Removes the sampling period: values are times, which samples only distribute among stacks. */
 static int configure_wall(struct run *run)
 {
 	struct wait_settings settings = {
@@ -111,16 +111,16 @@ const struct module wall_module = {
 	.configure = configure_wall,
 };
 
-/* ---- samples become time ---- */
+/* ---- conversion of samples to time ---- */
 
 /*
- * A report being prepared. An owner is one whose time the report shows separately: threads of one
- * process and name, or each thread. It knows how long it had a CPU (value), and for how long its
- * samples stand (part), which are all scaled alike.
+ * A report being prepared. An owner is the unit by which samples are scaled: threads with the same
+ * process and name, or one thread. Its `value` is its time on CPU, its `part` the total period of
+ * its samples.
  */
 struct preparation {
 	struct stack_sums owners;
-	struct stack_sum all; /* of all owners */
+	struct stack_sum all; /* total of all owners */
 	bool by_process;
 	struct stack_sums *reported;
 	struct wall *totals;
@@ -180,7 +180,10 @@ static uint64_t scale(uint64_t value, const struct stack_sum *owner)
 	return (uint64_t)((double)value * factor + 0.5);
 }
 
-/* A thread of unknown time, which has no state, is scaled as all the rest. */
+/*
+ * Adds a count to the report. Samples of an owner whose time is unknown, since it has no state, are
+ * scaled by the total of all owners.
+ */
 static void report_sum(const void *key_data, const void *sum_data, void *arg)
 {
 	const struct stack_key *key = key_data;
@@ -197,7 +200,7 @@ static void report_sum(const void *key_data, const void *sum_data, void *arg)
 	owner = stack_sums_find(&p->owners, &owner_key);
 	if (key->remark == RUN_SAMPLED)
 		report(p, key, WALL_ON_CPU, scale(sum->value, owner->value ? owner : &p->all));
-	else if (!owner->part) /* it has no samples: its time has no stack */
+	else if (!owner->part) /* no samples: its time has no stack */
 		report(p, key, WALL_ON_CPU, sum->value);
 }
 

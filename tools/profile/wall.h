@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * profile --wall: the threads' whole time, on CPU and off. Waits are exact, and so is a thread's
- * time on CPU, by the scheduler's switches; samples attribute it to stacks.
+ * profile --wall: the threads' whole time, on and off CPU. Waits and time on CPU are exact,
+ * measured at context switches; samples distribute the time on CPU among stacks.
  */
 #ifndef WALL_H
 #define WALL_H
@@ -10,7 +10,7 @@
 #include "run/run.h"
 #include "stacks/stacks_spec.h"
 
-/* The options. Must follow the module that samples. */
+/* The options. This module must follow sampler_module. */
 extern const struct module wall_module;
 
 bool wall_is_asked_for(const struct run *run);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Waits that took long; see slowwaits.h. */
+/* Long waits; see slowwaits.h. */
 #include <errno.h>
 
 #include "abi/runqlat.h"
@@ -15,7 +15,7 @@
 struct slowwaits {
 	struct ringbuf *events;
 	struct table_output output;
-	uint32_t n_headed; /* files */
+	uint32_t n_headed; /* counter for run_begins_file() */
 };
 
 static const struct slowwaits defaults;
@@ -61,7 +61,7 @@ static void write_wait(struct table_output *to, const struct runqlat_slow *slow)
 	table_row(to, &table, cells);
 }
 
-/* Losses are reported after the waits. */
+/* Prints the facts that precede the waits; losses follow the waits. */
 static void print_facts(struct run *run)
 {
 	uint64_t end_ns = run->end_ns;

@@ -14,7 +14,7 @@
 #include "runqlat/throttled.h"
 
 struct throttled {
-	uint64_t reported_ns; /* of BPF's total */
+	uint64_t reported_ns; /* part of BPF's total that was reported, in ns */
 };
 
 static const struct throttled defaults;

@@ -6,16 +6,13 @@
 #include "modules/histograms.h"
 #include "run/run.h"
 
-/* Has the state, the map and the program that only this option needs. */
+/* State, map and program that only this option needs. */
 extern const struct module throttled_module;
 
-/* The names of enum runqlat_cause. */
+/* Names of the values of enum runqlat_cause. */
 extern const char *const throttled_causes[];
 
-/*
- * Prints the conclusion from the two histograms: how many waits were throttled, and for how long in
- * total. CSV has only the histograms.
- */
+/* Prints number and throttled time of throttled waits. CSV has only the histograms. */
 void throttled_conclude(struct run *run, struct table_output *to, const struct hist_list *list);
 
 #endif

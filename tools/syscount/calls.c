@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * System calls in the loader; see calls.h. The array of calls by number is never reset: a report
- * shows the difference to the one before. Tables by key are used alternately.
+ * shows the difference from the previous one. Tables by key alternate.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,10 +25,10 @@
 #include "syscount/in_flight.h"
 #include "syscount/syscalls.h"
 
-/* If only the call counts, the table is for numbers beyond the array. */
+/* Capacity of the table if only the call is counted: for numbers beyond the array. */
 #define ODD_NUMBERS 1024
 
-/* The value of bpf/syscount.bpf.c. There are no more processes than entries. */
+/* Capacity of call_labels in bpf/syscount.bpf.c. Processes are at most as many as entries. */
 #define LABELS_MIN 16384
 
 #define ENDS_PROGRAM "syscount_exit_tracked"
@@ -36,11 +36,11 @@
 struct calls {
 	struct call_request request;
 	struct call_settings settings;
-	struct call_counts *before; /* counts of the array at the last report */
+	struct call_counts *before; /* array's counts at the last report; NULL: none yet */
 	uint64_t n_untimed, n_unseen;
-	struct calltable *whole; /* of all reports, for the live view */
+	struct calltable *whole; /* calls of all reports, for the live view; NULL: none yet */
 	struct map_pair counts, times;
-	struct bpf_link *ends; /* program at the end of calls whose entry is traced, too */
+	struct bpf_link *ends; /* link of ENDS_PROGRAM; NULL: not attached */
 };
 
 static const struct calls defaults = {
@@ -55,10 +55,7 @@ static struct calls *calls_of(const struct run *run)
 
 /* ---- call cells ---- */
 
-/*
- * Cells in which BPF counts most calls that have a time (struct call_cell), in two halves that are
- * swapped at reports.
- */
+/* Cells (struct call_cell) for most calls with a duration: two halves, swapped at reports. */
 
 static void call_cells_configure(const struct run *run, struct call_settings *settings,
 				 uint32_t entries)
@@ -72,7 +69,7 @@ static void call_cells_configure(const struct run *run, struct call_settings *se
 }
 
 /*
- * Begins the next turn, unless the report is the last one or a peek. Returns the turn to read; the
+ * Starts the next turn of cells, except in the last report or a peek. Returns the turn to read; the
  * caller waits until no program uses it any more.
  */
 static uint64_t call_cells_end_turn(const struct run *run)
@@ -165,7 +162,7 @@ static struct bpf_program *find_ends(const struct run *run)
 
 static void choose_programs(const struct run *run, bool tracked)
 {
-	program_leave_out(run, "task_state_new"); /* state is made by calls, not by birth */
+	program_leave_out(run, "task_state_new"); /* calls create states, not forks */
 	program_leave_out(run, tracked ? "syscount_exit" : ENDS_PROGRAM);
 	if (!tracked)
 		program_leave_out(run, "syscount_enter");
@@ -193,10 +190,7 @@ static int configure_calls(struct run *run)
 	return map_set_settings(run, ".rodata.calls", &calls->settings, sizeof(calls->settings));
 }
 
-/*
- * Called after the entries are attached: visits calls in flight, then attaches the returns. So no
- * return is seen without its entry.
- */
+/* Visits calls in flight, then attaches returns: no return is seen without its (traced) entry. */
 static int attach_calls(struct run *run)
 {
 	struct calls *calls = calls_of(run);
@@ -208,7 +202,7 @@ static int attach_calls(struct run *run)
 	return calls->ends ? 0 : msg_errno(-errno, "%s: attach failed", ENDS_PROGRAM);
 }
 
-/* Detaches the returns before the entries, for the same reason. */
+/* Detaches returns before entries: no return is seen without its entry. */
 static void stop_calls(struct run *run)
 {
 	struct calls *calls = calls_of(run);
@@ -219,7 +213,7 @@ static void stop_calls(struct run *run)
 
 /* ---- the report ---- */
 
-/* Returns a living process's current name; of an exited one, the last that was seen. */
+/* Copies a process's current name or, if it has exited, its last recorded one. */
 static void comm_of(void *arg, uint32_t tgid, char *comm)
 {
 	const struct run *run = arg;
@@ -279,7 +273,7 @@ static void collect_times(const void *key, const void *value, void *arg)
 	calltable_add_times(arg, key, value);
 }
 
-/* Adds the cells of that turn; a key has one per CPU. */
+/* Adds the cells of a turn; each CPU may have a cell for a key. */
 static int collect_cells(const struct run *run, uint64_t turn, struct calltable *table)
 {
 	uint32_t n = bpf_map__max_entries(map_find(run, "call_cells"));
@@ -297,7 +291,7 @@ static int collect_cells(const struct run *run, uint64_t turn, struct calltable 
 	return err ? msg_errno(-errno, "counts of calls: read failed") : 0;
 }
 
-/* Swapping tables also waits until no program uses the cells of the turn that has ended. */
+/* Collects calls with durations. Swapping tables waits until no program uses the ended turn. */
 static int collect_timed(const struct run *run, struct calls *calls, struct calltable *table)
 {
 	uint64_t turn = call_cells_end_turn(run);
@@ -317,7 +311,7 @@ static int collect(const struct run *run, struct calls *calls, struct calltable 
 	return map_pair_read(run, &calls->counts, collect_count, table);
 }
 
-/* Draws the calls since the report before; the last report is of all. Takes the table's calls. */
+/* Draws calls since the last report, finally of all reports. Moves the table's calls to `whole`. */
 static void view_table(struct run *run, struct calls *calls, struct calltable *table)
 {
 	struct table_output to = { .f = run->out, .format = &text_table };
@@ -400,7 +394,7 @@ static void print_left(const struct run *run, const struct calls *calls,
 	print_untimed(calls->n_unseen, "their entry was not seen (seccomp may have refused them)");
 }
 
-/* NULL: the calls have no stacks, or none with names. */
+/* Returns NULL if calls have no stacks, or if there are no kernel symbols. */
 static struct kernelnames *new_names(const struct run *run, const struct calls *calls)
 {
 	struct kernelnames *names = calls->settings.with_stacks ? kernelnames_new(run) : NULL;

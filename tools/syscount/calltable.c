@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Tables of system calls; see calltable.h. What comes from the kernel is sorted by key and merged.
- */
+/* Tables of system calls; see calltable.h. Entries from the kernel are sorted by key and merged. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,15 +11,15 @@
 struct entry {
 	struct call_key key;
 	uint64_t calls;
-	struct call_times *times; /* NULL: none */
+	struct call_times *times; /* durations; NULL: not measured */
 };
 
-/* Entries of one key, summed. */
+/* Total of one key's entries. */
 struct row {
 	struct call_key key;
 	uint64_t calls, timed; /* timed: calls with a duration */
 	uint64_t total_ns, min_ns, max_ns;
-	struct hist *hist; /* NULL: nothing is timed */
+	struct hist *hist; /* NULL: no call has a duration */
 };
 
 struct rows {
@@ -37,9 +35,9 @@ struct calltable {
 
 /* Selects the entries of a table. */
 enum part {
-	PART_CALLS,    /* one row for all errors */
-	PART_FAILURES, /* by error */
-	PART_RESTARTS, /* by error: calls that will be begun again */
+	PART_CALLS,    /* all calls: one row for all errors */
+	PART_FAILURES, /* failed calls, by error */
+	PART_RESTARTS, /* interrupted calls that will be restarted, by error */
 };
 
 struct calltable *calltable_new(const struct call_layout *layout)
@@ -150,7 +148,7 @@ static void add_times(struct call_times *sum, const struct call_times *more)
 	sum->max_ns = more->max_ns > sum->max_ns ? more->max_ns : sum->max_ns;
 }
 
-/* Takes what the second has. */
+/* Adds `more` to `sum`; frees more->times. */
 static void join(struct entry *sum, const struct entry *more)
 {
 	sum->calls += more->calls;
@@ -159,7 +157,7 @@ static void join(struct entry *sum, const struct entry *more)
 	free(more->times);
 }
 
-/* Sorts entries, and merges equal ones. */
+/* Sorts entries and merges equal ones. */
 static void join_equal(struct calltable *table)
 {
 	size_t n = 0;
@@ -177,7 +175,7 @@ static void join_equal(struct calltable *table)
 
 /* ---- fewer entries ---- */
 
-/* Merges exited processes. Entries of a process are consecutive: it is looked up once. */
+/* Merges exited processes. Entries of a process are adjacent: it is looked up once. */
 static void shrink(struct calltable *table)
 {
 	const struct call_layout *layout = table->layout;
@@ -332,7 +330,7 @@ static const struct table_column columns[N_COLUMNS] = {
 	[HISTOGRAM] = { "histogram", .kind = CELL_HIST, .metric = &seconds_metric },
 };
 
-/* A part being written. */
+/* State of writing one part. */
 struct writing {
 	struct table_output *to;
 	const struct call_layout *layout;

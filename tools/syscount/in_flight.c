@@ -15,7 +15,7 @@
 struct item {
 	struct call_flight flight;
 	uint64_t age_ns;
-	const char *mark, *age_is; /* accuracy of the age: before it in text, in words */
+	const char *mark, *age_is; /* accuracy of the age: a prefix in text, and a word */
 };
 
 struct in_flight {
@@ -75,7 +75,7 @@ static int by_age(const void *a, const void *b)
 	return (x->flight.tid > y->flight.tid) - (x->flight.tid < y->flight.tid);
 }
 
-/* Returns NULL if there are no stacks, or no symbols. */
+/* Looks up the names of all stacks. Returns NULL without stacks, or without kernel symbols. */
 static struct ksyms *find_names(const struct in_flight *flights, struct kernelnames *names)
 {
 	struct ksyms *ksyms;
@@ -110,13 +110,13 @@ static void sort_by_age(struct in_flight *flights, uint64_t start_ns, uint64_t n
 
 /* ---- the table ---- */
 
-/* A call's stack, and its names; ksyms NULL: none. */
+/* A call's stack, and kernel symbols; ksyms NULL: don't print. */
 struct stack {
 	const struct ksyms *ksyms;
 	const struct call_flight *flight;
 };
 
-/* Prints a stack, root first, as all stacks are. */
+/* Prints a stack, root first. */
 static void print_stack(FILE *f, const void *data)
 {
 	const struct stack *stack = data;

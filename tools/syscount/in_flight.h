@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Calls in flight (bpf/abi/call_record.h): collected, and listed with their age, oldest first. */
+/* Collects calls in flight (bpf/abi/call_record.h) and lists them with their age, oldest first. */
 #ifndef IN_FLIGHT_H
 #define IN_FLIGHT_H
 
@@ -20,14 +20,14 @@ void in_flight_add(struct in_flight *flights, const struct call_flight *flight);
 size_t in_flight_count(const struct in_flight *flights);
 
 /*
- * Calls as they were at now_ns. If a call began before tracing (start_ns), its age is the time that
- * its thread has not run ("~"), or at least the time since start_ns (">").
+ * How to list calls, with ages at now_ns. If a call began before tracing (start_ns), its age is the
+ * time that its thread has been off CPU ("~"), or at least the time since start_ns (">").
  */
 struct in_flight_view {
 	uint64_t start_ns, now_ns;
 	uint32_t top;		   /* maximum number of calls */
-	bool in_ms;		   /* ages in text */
-	struct kernelnames *names; /* names for stacks; NULL: no stacks */
+	bool in_ms;		   /* print ages in ms in text */
+	struct kernelnames *names; /* kernel symbols for stacks; NULL: no stacks */
 };
 
 /* Writes the calls, oldest first. */

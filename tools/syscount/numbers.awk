@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Makes a list of NUMBER(number, name) of the macros in a header, as "cc -E -dM" prints them, whose
-# names begin with `prefix`, which is cut off unless `keep` is set. A macro that stands for another
-# one is followed; what isn't a number in the end is left out. Two of the generic header's numbers of
-# system calls are bounds of the list.
+# Prints NUMBER(number, name) for each macro of a header, from the output of "cc -E -dM", whose name
+# begins with `prefix`; the prefix is cut off unless `keep` is set. Resolves macros that refer to
+# other ones; omits macros that aren't numbers, and two bounds among the generic header's system
+# calls.
 function value_of(name)
 {
 	for (hops = 0; hops < 8 && name in values; hops++)

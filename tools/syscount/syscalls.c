@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Names of system calls and errors; see syscalls.h. Headers of the build machine may be older than
- * the running kernel, so calls that came since Linux 6.1 are listed here: from number 403 on
- * a call has the same number everywhere (Documentation/process/adding-syscalls.rst; the numbers are
- * those of scripts/syscall.tbl and arch/x86/entry/syscalls).
+ * the running kernel, so calls newer than Linux 6.1 are listed here: from 403 on a number is the
+ * same on all architectures (Documentation/process/adding-syscalls.rst; the numbers are those of
+ * scripts/syscall.tbl and arch/x86/entry/syscalls).
  */
 #include <ctype.h>
 #include <errno.h>
@@ -19,7 +19,7 @@
 #define LIST_COLUMNS 4
 #define MAX_ERRNO    4095 /* include/linux/err.h */
 
-/* A sigreturn restores all registers, including the one with its own number. */
+/* Number of a 32-bit sigreturn: it restores all registers, including the one with its number. */
 #define SIGRETURN_NUMBER (-1)
 
 struct number_name {
@@ -59,7 +59,7 @@ static const struct number_name newer_names[] = {
 	{ 468, "file_getattr" },
 	{ 469, "file_setattr" },
 	{ 335, "uretprobe" },
-	{ 336, "uprobe" }, /* numbers that only x86-64 has */
+	{ 336, "uprobe" }, /* 335 and 336: x86-64 only */
 };
 
 static const struct number_name error_names[] = {
@@ -125,7 +125,7 @@ static int32_t find_number(const struct name_table *table, const char *name)
 
 /* ---- calls ---- */
 
-/* Returns true if the native list has the number: 32-bit calls below 403 have other numbers. */
+/* Returns true if newer_names applies: 32-bit calls below 403 have other numbers. */
 static bool is_newer(enum call_abi abi, int32_t number)
 {
 	return abi != CALL_COMPAT || number >= 403;
@@ -187,7 +187,7 @@ void syscall_print_list(FILE *f)
 
 	for (size_t i = 0; i < n; i++) {
 		if (i && !strcmp(names[i], names[i - 1]))
-			continue; /* the headers have it, too */
+			continue; /* in the headers, too */
 		if (column)
 			fputs("   ", f);
 		fprintf(f, "%-22s", names[i]);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * All tools in one binary: "tracelets runqlat 5", or by the name it is called as, which may have a
- * prefix: "tl-runqlat 5". Each tool's own main() is compiled in under another name; toolset.h, made
- * by the Makefile, lists them.
+ * All tools in one binary: "tracelets runqlat 5", or called by a link with the tool's name and,
+ * optionally, a prefix: "tl-runqlat 5". Each tool's own main() is compiled in under another name;
+ * toolset.h, made by the Makefile, lists them.
  */
 #include <errno.h>
 #include <limits.h>
@@ -41,7 +41,7 @@ static const struct applet *find_applet(const char *name)
 	return NULL;
 }
 
-/* Returns the tool that a link stands for: its name after the last "-". */
+/* Returns the tool of a link: its name after the last "-". */
 static const struct applet *find_linked(const char *link)
 {
 	const char *name = basename(link), *dash = strrchr(name, '-');
@@ -152,7 +152,7 @@ static bool is_link_to(const char *path, const char *binary)
 
 /*
  * Returns the relative path from a directory to a file, so that both can be moved together. Both
- * paths are absolute and have no links in them. To be freed.
+ * paths are absolute and without links. The result is freed with free().
  */
 static char *relative_path(const char *folder, const char *file)
 {
@@ -212,7 +212,7 @@ static int print_usage_error(const char *word)
 	return 2;
 }
 
-/* Help shows how the tool was called. */
+/* Runs a tool with "tracelets TOOL" as argv[0], which its help shows. */
 static int run_applet(const struct applet *applet, int argc, char **argv)
 {
 	char *command = mem_printf("%s %s", basename(argv[0]), argv[1]);
