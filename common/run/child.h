@@ -7,19 +7,20 @@
 #include <sys/types.h>
 
 struct child {
-	const char *name; /* as it was requested */
+	const char *name; /* argv[0] */
 	pid_t pid;	  /* 0: no command */
-	int pid_fd;	  /* readable when it has ended */
-	int release_fd;	  /* a byte written releases the child; closing it before ends the child */
-	int failure_fd;	  /* returns errno if the command can't be executed */
-	bool is_reaped;	  /* set if it has ended, with this status */
+	int pid_fd;	  /* pidfd of the child, readable when it has exited */
+	/* writing a byte releases the child; closing without that ends it; -1: released */
+	int release_fd;
+	int failure_fd; /* delivers the errno if the command can't be executed; -1: closed */
+	bool is_reaped; /* the child has exited, with this status */
 	int status;
 };
 
-/* Forks; the child waits before it executes argv. 0 or -errno, printed. */
+/* Forks a child that waits for its release before it executes argv. 0 or -errno, printed. */
 int child_start(struct child *child, char **argv);
 
-/* Called while the child is held, at moments of its start. */
+/* Called while the child is stopped at two points of its start. */
 struct child_hooks {
 	void (*executed)(void *arg); /* before its first instruction */
 	void (*loaded)(void *arg);   /* at its entry point, with its libraries mapped */
@@ -29,7 +30,9 @@ struct child_hooks {
 /* Lets the child execute its command. 0, or -errno, printed, if it can't be executed. */
 int child_release(struct child *child, const struct child_hooks *hooks);
 
-/* Ends it if it still runs (SIGTERM, as perf does), waits for it, and reports its failure. */
+/*
+ * Ends the child if it still runs (SIGTERM, as perf does), waits for it, and reports its failure.
+ */
 void child_finish(struct child *child);
 
 #endif
