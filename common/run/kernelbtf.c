@@ -91,7 +91,7 @@ struct cut {
 	uint32_t *roots;   /* types requested by their names */
 	size_t n_roots;
 	FILE *out_types, *out_strings;
-	size_t n_out_strings; /* bytes */
+	size_t n_out_strings; /* bytes written to out_strings */
 	bool has_failed;
 };
 

@@ -71,7 +71,7 @@ struct run {
 	struct btf *types;   /* see object_types(); NULL: not loaded yet, or freed */
 	int fills_on_demand; /* maps (bpfmap.c): 0: not yet known, 1: yes, -1: no */
 	struct loop *loop;
-	pid_t command_pid; /* pid of the command, before and after its release; 0: none */
+	pid_t command_pid; /* pid of the command; 0: none */
 
 	FILE *out;	  /* the current report's stream; changes after a report to a file */
 	uint32_t n_files; /* number of streams so far, including this one */
