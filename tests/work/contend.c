@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * contend ROUNDS FILE: a thread or a child, "waiter", waits exactly ROUNDS times for each of these,
- * and "holder" lets it go once the waiter sleeps:
- *	static_lock, a mutex of the program; pi_lock, one with priority inheritance
- *	a mutex on the heap, whose address is told
- *	a mutex in FILE, which two processes have mapped: each waits for it
- *	static_condition; timed_lock, for which it waits in vain
- *	the kernel's lock of FILE's inode, and that of a pipe
- * The kernel's are held by a write from memory that isn't there yet, of which a userfaultfd tells.
- * "kernel 0" is said where there is none.
+ * contend ROUNDS FILE: a thread or process, "waiter", waits exactly ROUNDS times for each of these,
+ * and "holder" releases it when the waiter sleeps:
+ *	static_lock, a static mutex; pi_lock, a mutex with priority inheritance
+ *	a mutex on the heap, whose address is printed
+ *	a mutex in FILE, mapped by two processes: each waits for it
+ *	static_condition; timed_lock, until a timeout
+ *	the kernel's lock of FILE's inode, and a pipe's
+ * Kernel locks are held by a write(2) that faults on missing memory, handled by userfaultfd. Prints
+ * "kernel 0" without userfaultfd. FILE "leave": exits while a thread waits for static_lock.
  */
 #include <errno.h>
 #include <linux/userfaultfd.h>

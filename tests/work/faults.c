@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * faults KIND:PAGES[:FILE]...: faults in that many pages of memory, one after the other, in
+ * faults KIND:PAGES[:FILE]...: faults in PAGES pages of memory, one after the other, in
  * touch_pages(), called by touch_outer():
  *	anon	anonymous memory
- *	heap	below the program break
- *	stack	of the main thread
+ *	heap	memory below the program break
+ *	stack	the main thread's stack
  *	shmem	a memfd called "planted"
- *	memfds	as many memfds called "one", a page of each
- *	file	FILE, whose pages are thrown out of memory first
- *	deleted	the same, and then removed
- *	user	anonymous memory with userfaultfd: each page comes 2 ms after it was asked for
- *	kernel	anonymous memory that the kernel writes to, asked by read() in read_pages()
- *	slow	anonymous memory, a page every few ms
- * Each is done when it is told to go.
+ *	memfds	PAGES memfds called "one", a page of each
+ *	file	FILE, after its pages are evicted from the page cache
+ *	deleted	FILE, evicted and deleted
+ *	user	anonymous memory with userfaultfd: each page arrives 2 ms after its fault
+ *	kernel	anonymous memory, written by the kernel in read(), called by read_pages()
+ *	slow	anonymous memory, a page every 2 ms
+ * Each argument waits for its own go.
  */
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
