@@ -103,10 +103,7 @@ static void set_found(struct cgroup_filter *filter, uint64_t id, char *folder)
 	filter->id = id;
 }
 
-/*
- * Sets the filter to the named cgroup. is_again: it was found before, so a missing one is not an
- * error: it may return.
- */
+/* Sets the filter to the cgroup found. is_again: a removed cgroup may return, no message. */
 static int find_named(struct cgroup_filter *filter, const char *option, struct search *search,
 		      bool is_again)
 {
@@ -125,10 +122,7 @@ static int find_named(struct cgroup_filter *filter, const char *option, struct s
 	return err;
 }
 
-/*
- * Finds a container; an exact match, "web", is preferred to "web2". Later searches use the found
- * id.
- */
+/* Prefers an exact match, "web", to a prefix of "web2". Later searches use the found id. */
 static int find_container(struct cgroup_filter *filter, bool is_again)
 {
 	struct search search = { container_is, filter->container, .otherwise = container_matches };
@@ -154,10 +148,7 @@ static int find_unit(struct cgroup_filter *filter, bool is_again)
 	return err;
 }
 
-/*
- * Returns a cgroup's id, its inode number (kernfs_node.id, 64-bit inodes); 0: the cgroup doesn't
- * exist.
- */
+/* Returns a cgroup's id: its inode number (kernfs_node.id, 64-bit inodes); 0: no cgroup. */
 static uint64_t id_of_folder(const char *path)
 {
 	struct stat st;
@@ -204,10 +195,7 @@ static int tell_id(const struct cgroup_filter *filter)
 		       : 0;
 }
 
-/*
- * Finds the cgroup again: first at its old path, even if other cgroups match by now. False: not
- * found.
- */
+/* Searches for the cgroup again, at its old path first, even if others match. False: not found. */
 static bool find_again(struct cgroup_filter *filter)
 {
 	filter->id = id_of_folder(filter->folder);

@@ -41,10 +41,7 @@ struct cgroup_filter {
 /* Finds the cgroup and its id. 0; or -EINVAL, printed: none, or more than one. */
 int cgroup_filter_find(struct cgroup_filter *filter);
 
-/*
- * Passes the cgroup to BPF, and, while tracing, a new cgroup that replaces it. 0 or -errno,
- * printed.
- */
+/* Passes the cgroup to BPF, and later one that replaces it. 0 or -errno, printed. */
 int cgroup_filter_start(struct cgroup_filter *filter, struct run *run);
 
 void cgroup_filter_free(struct cgroup_filter *filter);

@@ -48,10 +48,7 @@ struct cpu_events {
 int cpu_events_open(struct cpu_events *events, const struct perf_event_attr *attr, uint32_t cpu,
 		    const struct bpf_program *program, uint64_t cookie);
 
-/*
- * Opens the events on CPUs that come online while the loop runs, with a warning. `events` must not
- * move.
- */
+/* Opens events on CPUs that come online during the loop, with a warning. events must not move. */
 void cpu_events_watch(struct cpu_events *events, struct loop *loop);
 
 /* Returns the number of events so far, including those for which the program didn't run. */

@@ -26,10 +26,7 @@
 #include "run/bpfmap.h"
 #include "run/loss.h"
 
-/*
- * Minimum entries of hist_labels, as in bpf/lib/hist.bpf.h; there can't be more keys than
- * --entries.
- */
+/* Declared size of hist_labels (bpf/lib/hist.bpf.h). There are at most --entries keys. */
 #define LABELS_MIN 16384
 
 struct keyed_hist {
@@ -172,10 +169,7 @@ void histograms_print_time(const struct run *run)
 
 enum { BY, ID, NAME, TITLE, SERIES, COMM, PATH, CONTAINER, UNIT, HIST };
 
-/*
- * Columns of a histogram's row. Text and metrics print one name of a key, JSON and CSV all known
- * names.
- */
+/* Columns of a row. Text and metrics print one name of a key, JSON and CSV all known names. */
 static const struct table_column columns[] = {
 	[BY] = { "by" },
 	[ID] = { "id", .kind = CELL_UINT },

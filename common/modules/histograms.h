@@ -21,10 +21,7 @@ struct hist_grouping {
 	 * the name that BPF recorded with the key.
 	 */
 	const char *(*name_of)(uint64_t id, const char *label, char buf[HIST_TEXT_MAX]);
-	/*
-	 * Returns true for keys whose values are also counted under another key. NULL: no such
-	 * keys.
-	 */
+	/* Returns true if a key's values are also counted under another key. NULL: none are. */
 	bool (*is_repeated)(uint64_t id);
 	bool with_comm;	   /* BPF's label is a comm, printed after the number */
 	bool with_cgroup;  /* keys are cgroup ids: print paths */

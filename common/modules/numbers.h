@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Module of tools whose results are numbers: reports in every format of output/table.h. With
- * --format prometheus, values are totals since the start of the run, and each report replaces the
+ * --format prometheus, values are totals since the start of the run, and a report replaces the
  * file.
  */
 #ifndef NUMBERS_H
@@ -12,10 +12,7 @@
 
 extern const struct module numbers_module;
 
-/*
- * Begins a report in the run's format and file. The caller prints text for people, such as the time
- * of day.
- */
+/* Begins a report in the run's format and file. The caller prints the time of day. */
 struct table_output *numbers_begin(struct run *run);
 
 /* Returns the run's metrics, to which each report adds its values. */

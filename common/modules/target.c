@@ -344,9 +344,8 @@ static enum loop_verdict on_ended(int fd, void *arg)
 }
 
 /*
- * Watches the targets: exited ones are removed from the filter, and the last exit ends the loop,
- * with a message. Threads can be watched since Linux 6.9. 0 or -errno, printed: -ESRCH if all have
- * exited.
+ * Watches the targets: removes exited ones from the filter; the last exit ends the loop, with a
+ * message. Threads can be watched since Linux 6.9. 0 or -errno, printed: -ESRCH: all have exited.
  */
 static int watch_ends(struct ids *ids)
 {

@@ -19,10 +19,7 @@
  */
 int topview_check(struct run *run);
 
-/*
- * Hooks, for the module whose option requests the view, or as a separate module. They do nothing
- * without a view.
- */
+/* Hooks for the module that requests the view, or as a module. They do nothing without a view. */
 int topview_start(struct run *run);
 void topview_stop(struct run *run);
 void topview_finish(struct run *run);
@@ -37,10 +34,7 @@ void topview_print_head(FILE *f, struct run *run, uint64_t total, const char *ke
 /* Maximum number of rows of a table; the screen shows as many as fit. */
 #define TOPVIEW_ROWS 1000
 
-/*
- * Returns the number of rows for the table of the whole run, so that it fits on the screen with the
- * run's last messages.
- */
+/* Returns the rows of the last table that fit on the screen with the run's last messages. */
 unsigned int topview_last_rows(void);
 
 /* Returns the number of characters of a line that are shown. */

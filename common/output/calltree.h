@@ -60,16 +60,10 @@ bool calltree_set_decimals(struct calltree *tree, unsigned int decimals,
 			   struct calltree_value more);
 unsigned int calltree_decimals(const struct calltree *tree);
 
-/*
- * Adds a value to the node's self. False, and nothing added, if the total of all values would
- * overflow 64 bits.
- */
+/* Adds to the node's self. False, and nothing added: the tree's total would overflow 64 bits. */
 bool calltree_add(struct calltree *tree, uint32_t node, struct calltree_value value);
 
-/*
- * Merges small nodes if the tree is too large: true, node numbers have changed. Called between
- * stacks.
- */
+/* Merges small nodes if the tree is too large: true, node numbers change. Called between stacks. */
 bool calltree_shrink(struct calltree *tree);
 
 /* Computes the totals and sorts children by name. No value may be added afterwards. */

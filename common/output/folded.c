@@ -102,10 +102,7 @@ static bool take_value(struct folded_reader *reader, char *text, struct folded_n
 	return true;
 }
 
-/*
- * Cuts off a suffix of stackcollapse-perf.pl --all or our -a. Returns its kind, or `other` without
- * a suffix.
- */
+/* Cuts off a suffix of stackcollapse-perf.pl --all or our -a. Returns its kind; none: other. */
 static enum frame_kind take_suffix(char *name, enum frame_kind other)
 {
 	static const struct {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Histograms in the loader: merged, evaluated and printed; recorded by bpf/lib/hist.bpf.h
- * (abi/hist.h).
- */
+/* Histograms: merging, statistics, printing. Recorded by bpf/lib/hist.bpf.h (abi/hist.h). */
 #ifndef HISTOGRAM_H
 #define HISTOGRAM_H
 
@@ -54,10 +51,7 @@ uint64_t hist_count(const struct hist *h);
 /* Returns the total of all values, in fixed point. */
 uint64_t hist_sum(const struct hist *h);
 
-/*
- * A slot with count values v, first <= v < below. hist_visit() calls visit for each nonempty slot,
- * lowest first.
- */
+/* A slot: values v with first <= v < below. hist_visit() visits nonempty slots, lowest first. */
 struct hist_slot {
 	uint64_t first, below; /* in fixed point */
 	uint64_t count;

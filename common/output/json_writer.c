@@ -68,10 +68,7 @@ static void print_json_frames(struct json *json, const void *data)
 	json_close(json, ']');
 }
 
-/*
- * Prints frames as in folded stacks, root first. Quotes are escaped as \xNN, since CSV would double
- * them.
- */
+/* Prints frames as in folded stacks, root first; quotes become \xNN, as CSV would double them. */
 static void print_frames(FILE *f, const void *data)
 {
 	static const struct writer_style plain;

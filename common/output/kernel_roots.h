@@ -9,8 +9,7 @@
 #include <stdbool.h>
 
 /*
- * Returns true if the function enters the kernel: it and all frames below it, to the leaf, are
- * kernel frames.
+ * Returns true for a function that enters the kernel: from it to the leaf, frames are the kernel's.
  */
 bool kernel_is_root(const char *name);
 

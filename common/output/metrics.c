@@ -127,10 +127,7 @@ static struct family *find_family(struct metrics *metrics, const struct metric *
 	return family;
 }
 
-/*
- * Prints a label. Only backslash, quote and line feed are special in values; escaped values contain
- * no line feed.
- */
+/* Prints a label with backslash and quote escaped. Escaped values contain no line feed. */
 static void print_label(FILE *f, const char *name, const char *value)
 {
 	char *text = mem_escape(value);
@@ -145,10 +142,7 @@ static void print_label(FILE *f, const char *name, const char *value)
 	free(text);
 }
 
-/*
- * Returns the labels as written; freed with free(). other: the value of all labels; NULL: each
- * label's own.
- */
+/* Returns the written labels, freed with free(). other: value of all labels; NULL: their own. */
 static char *labels_text(const struct metric_labels *labels, const char *other)
 {
 	char *text;

@@ -38,10 +38,7 @@ struct name_verdicts {
 #define PATTERN_MAX 500 /* characters after expansion: half a second in musl */
 #define NESTING_MAX 32
 
-/*
- * Size of a group or the whole pattern, as two parts: its last item, which may be repeated, and the
- * items before it.
- */
+/* Size of a group or the pattern: of its last item, which may be repeated, and of those before. */
 struct extent {
 	size_t before_last, last;
 };

@@ -29,10 +29,7 @@ int name_patterns_parse(const char *what, const char *text, void *dest);
 
 bool name_filter_is_set(const struct name_filter *filter);
 
-/*
- * Return the verdict of a name, bits of enum name_verdict, or of a stack: the OR of its names'
- * verdicts.
- */
+/* Return a name's verdict, bits of enum name_verdict, or a stack's: the OR of its names'. */
 unsigned int name_filter_judge(struct name_filter *filter, const char *name);
 unsigned int name_filter_judge_frames(struct name_filter *filter, const struct frame *const *frames,
 				      size_t n);

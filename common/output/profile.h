@@ -78,14 +78,11 @@ void profile_add(struct profile *p, const struct sample *s);
 /* Divides all values, and columns that are parts of them, for example from ns to us. */
 void profile_scale(struct profile *p, uint64_t divisor);
 
-/*
- * Sorts samples by value, largest first; equal values by comm, pid, tid, then frames, so that
- * output is stable.
- */
+/* Sorts by value, largest first, then by comm, pid, tid and frames, so that output is stable. */
 void profile_sort(struct profile *p);
 
 /*
- * Return the number of samples, and a sample. Its frames are in `known`: equal frames have equal
+ * Return the number of samples, and a sample. `known` has its frames, equal ones at equal
  * addresses.
  */
 size_t profile_count(const struct profile *p);

@@ -67,10 +67,7 @@ char *quantity_digits(char buf[QUANTITY_MAX], uint64_t value, unsigned int decim
 	return buf;
 }
 
-/*
- * Formats digits. A number with a fraction is rounded to at most 7 digits; integers keep all
- * digits.
- */
+/* Formats digits: at most 7 of a number with a fraction, rounded, but all of an integer. */
 static char *format_digits(char buf[QUANTITY_MAX], uint64_t value, unsigned int decimals)
 {
 	unsigned int excess = 0;

@@ -21,17 +21,11 @@ const char *quantity_unit(char buf[QUANTITY_MAX], uint64_t value, const char *un
  */
 char *quantity_format(char buf[QUANTITY_MAX], uint64_t value, const char *unit);
 
-/*
- * Formats a value with decimals like quantity_format(); numbers with a fraction have at most 7
- * digits.
- */
+/* Formats a value with decimals; numbers with a fraction have at most 7 digits. */
 char *quantity_format_decimal(char buf[QUANTITY_MAX], uint64_t value, unsigned int decimals,
 			      const char *unit);
 
-/*
- * Formats a value for a table's column, like quantity_format_decimal(), but without units that are
- * neither times nor bytes.
- */
+/* Formats a value for a column: without its unit, unless that is a time or bytes. */
 char *quantity_format_short(char buf[QUANTITY_MAX], uint64_t value, unsigned int decimals,
 			    const char *unit);
 

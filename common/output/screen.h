@@ -13,10 +13,7 @@
 /* Returns true if standard output is a terminal. */
 bool screen_is_there(void);
 
-/*
- * Makes the terminal deliver each key at once, without echo. False: standard input is not a
- * terminal.
- */
+/* Makes the terminal deliver keys at once, without echo. False: stdin is not a terminal. */
 bool screen_take_keys(void);
 
 /* Shows the beginning of the text, as much as fits; opens the screen at the first call. */

@@ -38,10 +38,7 @@ struct cell {
 };
 
 struct table_column {
-	/*
-	 * key in JSON, title in CSV; NULL: only in text, or a CELL_HIST whose members are members
-	 * of the row
-	 */
+	/* key in JSON, title in CSV; NULL: text only; CELL_HIST: its members are the row's */
 	const char *name;
 	const char *title; /* title in text; NULL: not in text */
 	enum cell_kind kind;
@@ -82,10 +79,7 @@ struct table_output {
 	const struct table_format *format;
 	struct metrics *metrics; /* for formats with totals */
 	bool has_head;		 /* for formats with one header per file: it is written */
-	/*
-	 * the report's window, for formats with the window in each row; both 0: rows are single
-	 * events
-	 */
+	/* the report's window, for formats that print it in each row; both 0: single events */
 	uint64_t start_unix_ns, duration_ns;
 };
 

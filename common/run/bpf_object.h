@@ -16,10 +16,7 @@ void *unpack(const unsigned char *packed, size_t packed_bytes, size_t *bytes);
 
 struct btf;
 
-/*
- * Tests if this process can load programs at all. This and the following int functions return 0 or
- * -errno, printed.
- */
+/* Tests if this process can load programs at all. Int functions return 0 or -errno, printed. */
 int object_check_kernel(struct run *run);
 
 /*

@@ -167,10 +167,7 @@ static bool has_metrics(const struct run *run)
 	return false;
 }
 
-/*
- * Sets the format of numbers: by --format, else by the output's extension (ignored with -f), else
- * text.
- */
+/* Sets the format of numbers: --format, else the output's extension unless -f, else text. */
 static void note_format(struct run *run)
 {
 	const struct table_format *format = NULL;

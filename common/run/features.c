@@ -310,10 +310,7 @@ static int filter_calls(void)
 	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
 }
 
-/*
- * Makes a system call in a child. Returns its errno (0: success) or the signal that it raised; -1:
- * unknown.
- */
+/* Makes a system call in a child. Returns its errno (0: none) or its signal; -1: unknown. */
 static int try_call(long number, bool is_filtered)
 {
 	int status;

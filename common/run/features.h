@@ -31,8 +31,7 @@ int features_kallsyms_lookup(void);
 int features_require_quotas(void);
 
 /*
- * Tests if uprobes kill programs under seccomp: some kernels pass the uprobes' own system calls to
- * seccomp filters.
+ * Tests if uprobes kill programs under seccomp, whose filters see uprobes' calls in some kernels.
  */
 bool features_probes_kill(void);
 

@@ -250,10 +250,7 @@ static void want_roots(struct cut *cut)
 	}
 }
 
-/*
- * Writes a name, once per use. Returns its offset. Fails above a limit: forged BTF may use a name
- * very often.
- */
+/* Writes a name, once per use; fails above a limit (forged BTF). Returns its offset. */
 static uint32_t put_string(struct cut *cut, const char *text)
 {
 	size_t at = cut->n_out_strings, size;

@@ -21,8 +21,7 @@
 struct kernelbtf;
 
 /*
- * Prepares opts for opening the object; once per process. Freed with kernelbtf_free(). NULL:
- * failed, errno set.
+ * Prepares opts for opening the object, once per process. Freed with kernelbtf_free(). NULL: errno.
  */
 struct kernelbtf *kernelbtf_new(struct bpf_object_open_opts *opts);
 

@@ -99,16 +99,10 @@ int opts_parse(struct opt_set *set, int argc, char **argv);
 /* Returns true if the option with this long name was given. After opts_parse(). */
 bool opts_given(const struct opt_set *set, const char *name);
 
-/*
- * Returns true if the option was given by its letter: -h prints less than --help. After
- * opts_parse().
- */
+/* Returns true if it was given by its letter (-h prints less than --help). After opts_parse(). */
 bool opts_given_by_letter(const struct opt_set *set, const char *name);
 
-/*
- * Prints an error that the first given of these options has no effect `where` ("with --x"). Returns
- * -EINVAL; 0: none is given.
- */
+/* Prints an error if one of these options was given: it has no effect "with --x". 0 or -EINVAL. */
 int opts_refuse(const struct opt_set *set, const char *const names[], const char *where);
 
 /* Prints all options on stdout, section by section, in 80 columns. */

@@ -55,10 +55,7 @@ static int find_standard(const char *path)
 	return -1;
 }
 
-/*
- * Returns true for files that are written in place: pipes, devices, and the files of standard
- * output and error.
- */
+/* Returns true for files written in place: pipes, devices, files of standard output and error. */
 static bool is_special(const char *path)
 {
 	struct stat st;

@@ -44,10 +44,7 @@ struct output {
 	bool is_named;	 /* the file was named by a peek and is still being written */
 };
 
-/*
- * Called first in main(): opens closed descriptors 0 to 2, so that their output can't go to another
- * file that we open.
- */
+/* Called first in main(): opens descriptors 0 to 2 if closed, so that no file gets their output. */
 void output_open_standard(void);
 
 /* Flushes standard output. -EIO, printed, if a write fails or has failed. */

@@ -165,7 +165,7 @@ struct tool {
 
 	/*
 	 * Another declaration, which replaces this one after options are parsed if wants_other()
-	 * returns true. It has the same modules in the same order, but may have other specs. NULL:
+	 * returns true. It has the same modules in the same order, maybe with other specs. NULL:
 	 * none.
 	 */
 	const struct tool *other;
@@ -212,10 +212,7 @@ int run_refuse(const struct run *run, const char *const options[], const char *w
 int run_refuse_but_in_text(const struct run *run, const char *const options[]);
 int run_refuse_in_metrics(const struct run *run, const char *const options[]);
 
-/*
- * Returns true at the first call and when run->out has changed since the last. *n_begun: initially
- * 0.
- */
+/* Returns true at the first call, or if run->out changed since the last. *n_begun: initially 0. */
 bool run_begins_file(const struct run *run, unsigned int *n_begun);
 
 #endif

@@ -38,10 +38,7 @@ static const struct field fields[] = {
 	{ 'S', 2, 1, 0, offsetof(struct tm, tm_sec) },
 };
 
-/*
- * A file written by this run, as it was then. A file that was changed or replaced since is not
- * removed.
- */
+/* A file written by this run, which is not removed if it was changed or replaced since. */
 struct series_file {
 	char *path;
 	struct stat stat;
@@ -74,10 +71,7 @@ static int *member_of(struct tm *tm, const struct field *field)
 	return (int *)((char *)tm + field->offset);
 }
 
-/*
- * Returns the start of the extension, or the end of the name without one. ".pb.gz" is one
- * extension.
- */
+/* Returns the start of the extension, such as ".pb.gz"; the name's end if there is none. */
 static const char *find_extension(const char *file)
 {
 	const char *dot = strrchr(file, '.'), *before;
@@ -179,10 +173,7 @@ static char *find_numbered(const struct series *series)
 
 /* ---- checking ---- */
 
-/*
- * Returns the duration of a value of the pattern's finest field, UINT64_MAX: no field; 0: unknown
- * field.
- */
+/* Returns the duration of a value of the finest field; UINT64_MAX: no field; 0: unknown field. */
 static uint64_t finest_unit_s(const char *file)
 {
 	uint64_t finest_s = UINT64_MAX;

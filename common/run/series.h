@@ -24,10 +24,7 @@ struct series {
 /* Returns true if the file name contains a time; then even a single report is named by it. */
 bool series_is_timed(const char *path);
 
-/*
- * Returns a copy of the path, with "%%" replaced by "%" if its name contains no time. Freed by the
- * caller.
- */
+/* Copies the path, with "%%" replaced by "%" in a name without a time. Freed by the caller. */
 char *series_plain_path(const char *path);
 
 /*
@@ -36,10 +33,7 @@ char *series_plain_path(const char *path);
  */
 int series_check_pattern(const char *path, uint64_t interval_ns);
 
-/*
- * Checks before anything is attached that no file of an earlier run would be overwritten. 0 or
- * -EINVAL, printed.
- */
+/* Checks in advance that no earlier run's file would be overwritten. 0 or -EINVAL, printed. */
 int series_check(const struct series *series, uint64_t start_unix_ns);
 
 /*

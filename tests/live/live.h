@@ -27,10 +27,7 @@ int live_end_test(void); /* returns the number of complaints, all printed */
 #include "../unit/unit.h"
 #endif
 
-/*
- * Returns a workload's size: `small` if TRACELETS_SMALL is set, as in emulated machines, else
- * `full`.
- */
+/* Returns `small` if TRACELETS_SMALL is set, as in emulated machines, else `full`. */
 int at_size(int full, int small);
 
 /* ---- processes ---- */
@@ -84,8 +81,7 @@ const char *memleak_lacks(void);
 
 /*
  * Checks that a tool refuses a command line: exits with status 2, prints nothing to stdout, and one
- * line to stderr, which contains the culprit. Returns a description of what is wrong; NULL:
- * nothing.
+ * line to stderr, which contains the culprit. Returns a description of the error; NULL: none.
  */
 const char *tool_wrong_refusal(const char *culprit, const char *const argv[]);
 
@@ -150,19 +146,14 @@ const char *pid_text(pid_t pid);
 /* Returns a thread's context switches, voluntary or not; tid 0: those of all threads. */
 uint64_t task_switches(pid_t pid, pid_t tid);
 
-/*
- * Return the number of CPUs that this process may use, and the nth of them (-1: there are fewer).
- */
+/* Return the number of CPUs that this process may use, and the nth of them (-1: fewer). */
 int usable_cpus(void);
 int usable_cpu(int n);
 
 /* Returns the mount point of cgroup2, mounting it if needed; NULL: not possible. */
 const char *cgroup2_root(void);
 
-/*
- * Makes a cgroup below cgroup2_root(), removed after the test; name may contain slashes. NULL: not
- * possible.
- */
+/* Makes a cgroup, removed after the test; name may contain slashes. NULL: not possible. */
 const char *cgroup_make(const char *name);
 const char *cgroups_lack(void); /* why cgroup_make() fails here; NULL: it works */
 bool cgroup_add(const char *path, pid_t pid);
@@ -202,10 +193,7 @@ struct forbidden_call {
 };
 bool forbid_call(void *call);
 
-/*
- * Excludes an object's programs and maps from loading, except for its data sections; the caller
- * then includes the ones under test.
- */
+/* Excludes all but data sections from loading; callers then include the tested parts. */
 struct bpf_object;
 void leave_out_all(struct bpf_object *object);
 
@@ -271,10 +259,7 @@ uint64_t json_sum(const char *text, const char *type, const char *key);
 /* Returns the total of the numbers that follow `start` at the beginning of lines. */
 uint64_t sum_from(const char *text, const char *start);
 
-/*
- * Return the number of lines that contain part (";a": a frame that begins with "a"), or begin with
- * start.
- */
+/* Return the number of lines that contain part (";a": a frame "a..."), or begin with start. */
 uint64_t lines_with(const char *text, const char *part);
 uint64_t lines_from(const char *text, const char *start);
 

@@ -101,10 +101,7 @@ __attribute__((unused)) static void *until_end(void *memory)
 /* Called once at the end of the test; NULL: nothing. */
 static void (*unit_at_end)(void);
 
-/*
- * Returns the text that statements print to the stream f, freed at the end of the test: PRINTED(f,
- * puts_to(f))
- */
+/* Text that statements print to f, freed at the end of the test: PRINTED(f, puts_to(f)) */
 #define PRINTED(f, ...)                                           \
 	({                                                        \
 		char *unit_text;                                  \

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * boxed N: leaks N blocks of 1,000 bytes under a seccomp filter that, as in sandboxes, kills the
- * process at all system calls except for the ones that it needs. These don't include uprobes' own
- * calls.
+ * process at all system calls except for the ones that it needs. Uprobes' own calls are not
+ * allowed.
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>

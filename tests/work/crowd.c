@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * crowd THREADS NAPS: starts and joins THREADS threads, one after the other. Then the thread "late"
- * prints its tid, sleeps NAPS times and stays. The main thread, "early", lives as long as the
- * process.
+ * prints its tid, sleeps NAPS times and stays. The main thread is "early".
  */
 #include <pthread.h>
 

@@ -17,8 +17,7 @@
 #define KEPT_BYTES (1 << 20)
 
 /*
- * Functions that call their argument: code[] with a frame pointer, stub[] without, lost[] with a
- * wrong one.
+ * Code that calls its argument: code[] with frame pointer, stub[] without, lost[] with a wrong one.
  */
 #if defined(__x86_64__)
 static const unsigned char code[] = { 0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3 };

@@ -453,10 +453,7 @@ static void run_program(const char *path, const char *n)
 	waitpid(child, NULL, 0);
 }
 
-/*
- * Runs n copies of this program, one after the other, each from a new file that is deleted
- * afterwards.
- */
+/* Runs n copies of this program in turn, each from a new file that is then deleted. */
 static void run_copies(int n)
 {
 	char path[] = "/tmp/leaky-XXXXXX";

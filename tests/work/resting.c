@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * resting MS: three threads that wait for MS. "loop" and "pool" wait in functions known as idle
- * waits of event loops and worker pools; "handler" waits in a callee of an event loop, so it is not
- * idle.
+ * waits of event loops and worker pools; "handler" waits in an event loop's callee: not idle.
  */
 #include <poll.h>
 #include <pthread.h>

@@ -10,9 +10,8 @@
 
 /*
  * Samples the calling thread by a perf event: hz times a second by cycles, or by CPU time if cycles
- * aren't counted; or, with hz 0, every period_ns of CPU time. A tool's samples can be compared with
- * these even on machines that lose samples: an emulated CPU may stand still while its clock goes
- * on.
+ * aren't counted; or, with hz 0, every period_ns of CPU time. Tools can be compared with it even on
+ * machines that lose samples: an emulated CPU may stand still while its clock goes on.
  */
 static inline void work_sample(struct perf_event_mmap_page **ring, uint64_t hz, uint64_t period_ns)
 {
@@ -35,10 +34,7 @@ static inline void work_sample(struct perf_event_mmap_page **ring, uint64_t hz, 
 	*ring = memory;
 }
 
-/*
- * Returns the number of samples. A sample is just a header; the ring is never read, so data_head
- * keeps growing.
- */
+/* Returns the number of samples: only headers, in a ring that is never read. */
 static inline uint64_t work_samples(const struct perf_event_mmap_page *ring)
 {
 	return ring->data_head / sizeof(struct perf_event_header);

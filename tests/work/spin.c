@@ -4,8 +4,7 @@
  * spins in spin_hot(), called by spin_outer(), until each thread has used CPU_MS or was preempted
  * PREEMPTIONS times (without either: forever). Prints each thread's CPU time, and with -s or -p its
  * samples by the kernel at this rate or period. Thread i runs on the i-th usable CPU, or all on
- * CPU; the first is the process's main thread. -r: with real-time priority. -e: with the highest
- * priority that is not real-time.
+ * CPU; the first is the process's main thread. -r: with real-time priority. -e: with nice -20.
  */
 #include <pthread.h>
 #include <string.h>

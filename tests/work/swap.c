@@ -22,10 +22,7 @@ typedef void swap_fn(void (*deed)(void), int n);
 static uint64_t cpu_ns, slept_ns;
 static char *pages;
 
-/*
- * Functions in separate pages and without addresses of this program, since they are mapped
- * elsewhere.
- */
+/* Functions in separate pages, position-independent, since they are mapped elsewhere. */
 #define SWAPPED(name)                                                                             \
 	__attribute__((noinline, used, section(".text." #name), aligned(PAGE))) static void name( \
 		void (*deed)(void), int n)                                                        \
