@@ -27,7 +27,7 @@ static inline const char *cgroup_text(const char *text)
 struct cgroup_filter {
 	/* At most one of these is set. */
 	const char *path;
-	const char *container; /* id or name, or the beginning of either */
+	const char *container; /* id or name, or its beginning */
 	const char *unit;      /* ".service" may be omitted */
 
 	struct run *run;

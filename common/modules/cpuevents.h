@@ -25,7 +25,7 @@ struct cpu_event {
 struct cpu_events {
 	struct cpu_event_kind {
 		struct perf_event_attr attr;
-		uint32_t cpu; /* or ALL_CPUS */
+		uint32_t cpu; /* CPU number or ALL_CPUS */
 		const struct bpf_program *program;
 		uint64_t cookie;
 	} kinds[CPU_EVENT_KINDS];

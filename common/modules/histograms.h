@@ -33,22 +33,22 @@ struct histograms_metric {
 	const char *name, *help;
 };
 
-/* The histograms by key of one report. */
+/* Histograms of one report, by key. */
 struct hist_list;
 
 /* A tool's declaration. */
 struct histograms_spec {
-	struct histograms_metric metric; /* for --format prometheus */
+	struct histograms_metric metric; /* metric of --format prometheus */
 
 	/* Returns the grouping, once options are checked; NULL: one histogram of everything. */
 	const struct hist_grouping *(*grouping)(const struct run *run);
 
-	/* Returns the unit of values that are not times, else NULL; may be NULL. */
+	/* Returns the unit if values are not times, else NULL. NULL function: values are times. */
 	const struct hist_unit *(*unit)(const struct run *run);
 
 	bool in_interrupts; /* interrupts record values, often several */
 
-	/* Adds conclusions from the histograms by key to a report; may be NULL. */
+	/* Adds conclusions from the histograms by key to a report. NULL: none. */
 	void (*conclude)(struct run *run, struct table_output *to, const struct hist_list *list);
 };
 

@@ -21,10 +21,10 @@ struct target_spec {
 /* An opt_parse_fn: pid of an existing process (dest: uint32_t *). */
 int target_parse_pid(const char *what, const char *text, void *dest);
 
-/* After configure: returns true if threads outside of the tool's own pid namespace are traced. */
+/* Returns true if threads outside of the tool's pid namespace are traced. After configure. */
 bool target_reaches_outside(const struct run *run);
 
-/* After configure: returns true if no option selects tasks. */
+/* Returns true if no option selects tasks. After configure. */
 bool target_is_everything(const struct run *run);
 
 /* Return the processes selected by -p or a command, if any. */

@@ -18,7 +18,7 @@ struct calltree {
 	struct calltree_node *nodes;
 	size_t count, capacity, max_nodes;
 	uint32_t *slots; /* hash table of node numbers, at most half full; CALLTREE_NONE: free */
-	size_t n_slots;	 /* a power of two */
+	size_t n_slots;	 /* number of slots, a power of two */
 	struct strpool *names;
 	uint64_t merged;
 	/* total of all values, now and before: if it doesn't overflow, no other total does */

@@ -30,7 +30,7 @@
 #define DIFF_SHADES	 7
 #define LEGEND_MIN_WIDTH 800
 #define MAX_ELEMENTS	 4000 /* the same as the script's maxElements */
-#define MIN_ELEMENT	 1.0  /* pixels */
+#define MIN_ELEMENT	 1.0  /* minimum width, pixels */
 /* maximum lines of the table per element: libxml2 rejects texts of more than 10 MB */
 #define TABLE_LINES 1000
 
@@ -40,7 +40,7 @@ struct drawing {
 	const struct flamegraph *how;
 	uint64_t total;
 	double before_scale;
-	double max_delta; /* the largest growth or shrinkage, as a value */
+	double max_delta; /* largest growth or shrinkage, in units of value */
 	double pixels;	  /* width of one unit of value */
 	size_t rows;
 	struct box *boxes; /* ordered callers first, from left to right */
@@ -55,7 +55,7 @@ struct box {
 	uint64_t left; /* total value of the boxes to its left */
 	uint32_t row;
 	uint32_t n_merged;
-	bool is_waker;	/* in a waker's stack, after a "--" */
+	bool is_waker;	/* in a waker's stack: after "--" */
 	bool is_kernel; /* the kernel's entry function or below it, in stacks without suffixes */
 };
 

@@ -17,7 +17,7 @@ struct flamegraph {
 	const char *subtitle; /* facts about the run; NULL: none */
 	/* unit of values, as in a profile: "samples", "microseconds"; contains no "(" */
 	const char *unit;
-	uint32_t width;	   /* pixels */
+	uint32_t width;	   /* width of the picture, pixels */
 	double min_width;  /* pixels; narrower frames are merged with narrow siblings */
 	bool inverted;	   /* roots on top: an icicle graph */
 	bool leaves_first; /* the tree's stacks are reversed: leaf first */

@@ -16,7 +16,7 @@
 #define FOLDED_MAX_DECIMALS 19
 
 struct folded_frame {
-	char *name; /* without its suffix */
+	char *name; /* name without its suffix */
 	enum frame_kind kind;
 };
 
@@ -40,7 +40,7 @@ struct folded_reader {
 	uint64_t lines;	     /* lines read so far, blank ones and comments too */
 	uint64_t refused;    /* number of lines that are not folded stacks */
 	uint64_t first_refused;
-	bool is_rounded; /* digits of a fraction were dropped */
+	bool is_rounded; /* fractions were rounded */
 	char *text;	 /* line buffer of getline(3) */
 	size_t text_size;
 };

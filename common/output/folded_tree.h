@@ -16,7 +16,7 @@ enum folded_column {
 };
 
 struct folded_input {
-	const char *path; /* for messages */
+	const char *path; /* name for messages */
 	FILE *file;	  /* not closed */
 	enum folded_column column;
 	bool reverse;		   /* reverses stacks: leaf first */

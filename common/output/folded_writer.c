@@ -19,7 +19,7 @@
 
 /* Samples with the same text. */
 struct line {
-	const struct sample *sample; /* one of them */
+	const struct sample *sample; /* one of these samples */
 	uint64_t hash, value;
 };
 

@@ -10,11 +10,11 @@
 
 enum frame_kind {
 	FRAME_USER,
-	FRAME_INLINED, /* user code that the compiler put into its caller */
-	FRAME_JIT,     /* user code made at run time */
+	FRAME_INLINED, /* user code inlined into its caller */
+	FRAME_JIT,     /* user code generated at run time */
 	FRAME_RUNTIME, /* a managed runtime's function, in place of its interpreter's frame */
 	FRAME_KERNEL,
-	FRAME_MARK, /* not code: a separator or a remark, such as "--" or "[still running]" */
+	FRAME_MARK, /* not code: a separator or a remark, such as "--" or "[blocked]" */
 };
 
 /*
@@ -25,7 +25,7 @@ struct frame {
 	const char *name;
 	enum frame_kind kind;
 	uint32_t line;		   /* source line being executed; 0: unknown, or not requested */
-	const char *file;	   /* NULL: unknown, or not requested */
+	const char *file;	   /* source file; NULL: unknown, or not requested */
 	const char *symbol;	   /* the linker's name; NULL: as name, unknown or not requested */
 	const struct image *image; /* borrowed; NULL: no image, or not requested */
 	uint64_t address; /* ELF virtual address in the image; a caller's is inside its call */

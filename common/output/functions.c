@@ -18,7 +18,7 @@ struct entry {
 
 struct walk {
 	const struct calltree *tree;
-	struct idmap entries; /* by name and kind */
+	struct idmap entries; /* struct entry by name and kind */
 };
 
 /* Returns the function's entry; makes it if needed. User addresses have at most 56 bits. */

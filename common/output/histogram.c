@@ -290,7 +290,7 @@ static uint32_t row_of(const struct hist_unit *unit, uint64_t fixed)
 struct rows {
 	const struct hist_unit *unit;
 	uint64_t counts[MAX_ROWS];
-	uint32_t n; /* rows up to the last one that holds a value */
+	uint32_t n; /* number of rows, up to the last nonempty one */
 };
 
 static void add_to_row(const struct hist_slot *slot, void *arg)

@@ -14,7 +14,7 @@
  * 2^fraction_bits in fixed point. Whole units of up to HIST_MAX_NS are exact.
  */
 struct hist_unit {
-	const char *name; /* "usecs" */
+	const char *name; /* printed name: "usecs" */
 	uint64_t mult;
 	uint32_t shift, fraction_bits;
 };
@@ -26,7 +26,7 @@ extern const struct hist_unit hist_bytes; /* fixed = bytes */
 
 /* A histogram. Empty octaves take no memory, as each of many processes may have a histogram. */
 struct hist {
-	struct hist_octave *octaves[HIST_OCTAVES]; /* NULL: no values */
+	struct hist_octave *octaves[HIST_OCTAVES]; /* NULL: octave without values */
 };
 
 struct hist *hist_new(void);
@@ -53,7 +53,7 @@ uint64_t hist_sum(const struct hist *h);
 
 /* A slot: values v with first <= v < below. hist_visit() visits nonempty slots, lowest first. */
 struct hist_slot {
-	uint64_t first, below; /* in fixed point */
+	uint64_t first, below; /* bounds in fixed point */
 	uint64_t count;
 };
 

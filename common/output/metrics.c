@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "output/metrics.h"
 
-#define FIRST_EDGE_LOG2 4  /* in fixed point, 1/64 us */
+#define FIRST_EDGE_LOG2 4  /* the lowest edge is 16/64 us */
 #define N_EDGES		53 /* two per octave; the last is 2^4 << 26, 2^24 us */
 #define IDLE_NS		(300 * NS_PER_S)
 
@@ -23,7 +23,7 @@
 struct series {
 	struct hashlink link; /* in the family's by_labels */
 	struct series *next;  /* next series in the order of creation */
-	char *labels;	      /* as written: "call=\"read\",comm=\"cat\"" */
+	char *labels;	      /* labels as written: "call=\"read\",comm=\"cat\"" */
 	bool has_grown;	      /* grown since the last report */
 	uint64_t grown_ns;
 	uint64_t total; /* total of a histogram's values, in fixed point */

@@ -21,13 +21,13 @@
 enum metric_kind {
 	METRIC_COUNTER,
 	METRIC_GAUGE,
-	METRIC_HISTOGRAM, /* of times, in seconds */
+	METRIC_HISTOGRAM, /* histogram of times, in seconds */
 };
 
 /* A metric, declared as constant data and identified by its name. */
 struct metric {
-	const char *name; /* with its base unit, and "_total" if it is a counter */
-	const char *help; /* one sentence */
+	const char *name; /* name with its base unit, and "_total" if a counter */
+	const char *help; /* description: one sentence */
 	enum metric_kind kind;
 	/* divisor that converts added values to base units, such as NS_PER_S; 0: none */
 	uint64_t divisor;

@@ -70,7 +70,7 @@ struct item {
 struct pprof {
 	struct protobuf out;
 	struct hashtable strings, functions, mappings, locations;
-	struct idmap known_frames, known_images, known_texts; /* see known_get() */
+	struct idmap known_frames, known_images, known_texts; /* numbers by address */
 	uint64_t *list;					      /* numbers of a sample's locations */
 	size_t n_list, list_cap;
 	const char *type; /* type of the values; NULL: derived from their unit */

@@ -16,7 +16,7 @@
 struct column {
 	const char *name; /* name in JSON: "runnable", "oldest_ms" */
 	enum {
-		COLUMN_SUM, /* 0 means absent */
+		COLUMN_SUM, /* total; 0: absent */
 		COLUMN_LEAST,
 		COLUMN_MOST,
 	} merge;
@@ -38,7 +38,7 @@ struct sample_group {
 struct sample {
 	const char *comm;
 	uint32_t pid;
-	int cpu;		    /* -1: not by CPU */
+	int cpu;		    /* CPU number; -1: not per CPU */
 	char state;		    /* letter of the task's state; 0: none */
 	const char *remark;	    /* such as "blocked at end"; NULL: none */
 	const struct frame *frames; /* root first, leaf last: user, then kernel, then the waker's */
@@ -47,7 +47,7 @@ struct sample {
 	uint64_t columns[PROFILE_COLUMNS]; /* values of the profile's columns */
 	struct sample_group group;	   /* all NULL: none */
 	const struct frame *const *known;  /* replaces `frames`: frames in the profile's table */
-	uint32_t tid;			   /* 0: not per thread */
+	uint32_t tid;			   /* thread id; 0: not per thread */
 };
 
 static inline const struct frame *sample_frame(const struct sample *s, size_t i)

@@ -13,7 +13,7 @@ struct writer_facts {
 	const char *tool;
 	const char *host, *kernel;
 	const char *event; /* sampled event, such as "cpu-clock at 99 Hz"; NULL: none */
-	const struct sample_period *period; /* NULL: nothing was sampled */
+	const struct sample_period *period; /* sampling period; NULL: nothing was sampled */
 	/* type of the values in pprof; NULL: derived from their unit */
 	const char *type;
 	uint64_t end_unix_ns; /* end of the report's window, wall clock */

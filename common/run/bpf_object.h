@@ -31,7 +31,7 @@ int object_load(struct run *run);
 /* Sets run->start_ns and attaches the programs: tracing begins. */
 int object_attach(struct run *run);
 
-/* Safe at any time. */
+/* Detach the programs, and close the object. Safe at any time. */
 void object_detach(struct run *run);
 void object_close(struct run *run);
 

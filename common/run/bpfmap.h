@@ -9,10 +9,10 @@
 
 #include "run/run.h"
 
-/* Returns the map of that name, or NULL: the tool doesn't use it. */
+/* Returns the map with this name; NULL: the tool doesn't use it. */
 struct bpf_map *map_find(const struct run *run, const char *name);
 
-/* Fills the settings section of that name (".rodata.filter") before load. 0 or -errno, printed. */
+/* Sets the contents of a settings section (".rodata.filter"), before load. 0 or -errno, printed. */
 int map_set_settings(const struct run *run, const char *name, const void *value, size_t size);
 
 /* Adds n entries to the map's declared size, before load. */
@@ -34,7 +34,7 @@ void map_fill_at_load(struct run *run);
 /* Returns the memory of an array with BPF_F_MMAPABLE, after load. NULL: failed, printed. */
 void *map_memory(const struct run *run, const char *name);
 
-/* Keeps a program that isn't needed from being loaded. */
+/* Excludes a program from loading. */
 void program_leave_out(const struct run *run, const char *name);
 
 /*
@@ -65,7 +65,7 @@ void map_visit_pids(int fd, bool (*is_wanted)(pid_t pid, void *arg),
  */
 struct map_pair {
 	const char *slot, *first; /* names of maps: the array's and the first table's */
-	int second_fd;		  /* 0: not made yet */
+	int second_fd;		  /* descriptor of the second table; 0: not made yet */
 	bool is_second_active;
 };
 

@@ -8,7 +8,7 @@
 
 struct child {
 	const char *name; /* argv[0] */
-	pid_t pid;	  /* 0: no command */
+	pid_t pid;	  /* process id; 0: no command */
 	int pid_fd;	  /* pidfd of the child, readable when it has exited */
 	/* writing a byte releases the child; closing without that ends it; -1: released */
 	int release_fd;
@@ -22,12 +22,12 @@ int child_start(struct child *child, char **argv);
 
 /* Called while the child is stopped at two points of its start. */
 struct child_hooks {
-	void (*executed)(void *arg); /* before its first instruction */
-	void (*loaded)(void *arg);   /* at its entry point, with its libraries mapped */
+	void (*executed)(void *arg); /* before the first instruction */
+	void (*loaded)(void *arg);   /* at the entry point, libraries mapped */
 	void *arg;
 };
 
-/* Lets the child execute its command. 0, or -errno, printed, if it can't be executed. */
+/* Lets the child execute its command. 0 or -errno, printed. */
 int child_release(struct child *child, const struct child_hooks *hooks);
 
 /*

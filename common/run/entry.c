@@ -91,7 +91,7 @@ static void let_fork_go(pid_t pid, const struct breakpoint *b)
 		return;
 	ptrace(PTRACE_POKETEXT, child, b->entry, b->word);
 	ptrace(PTRACE_DETACH, child, 0, 0);
-	set_breakpoint(pid, b); /* again, since parent and child may share memory */
+	set_breakpoint(pid, b); /* set again: parent and child may share memory */
 }
 
 /*

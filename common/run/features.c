@@ -283,10 +283,10 @@ static int probe_uprobe_session(void)
 }
 
 /*
- * On x86-64, probed functions return by a system call of the kernel's own, uretprobe (since 6.11),
- * and some probes on entries are one, uprobe (since 6.18). A kernel that shows them to seccomp's
- * filters (6.11, early 6.12 and 6.13) has the filters of sandboxed programs, which don't know such
- * calls, kill the program. Other architectures have no calls of these numbers.
+ * On x86-64, probed functions return by a reserved system call, uretprobe (since 6.11), and some
+ * entry probes are one, uprobe (since 6.18). Kernels 6.11, early 6.12 and 6.13 pass these calls to
+ * seccomp filters: filters of sandboxed programs don't know them and kill the program. Other
+ * architectures have no calls with these numbers.
  */
 static const long probe_calls[] = { 335, 336 };
 

@@ -30,7 +30,7 @@ enum opt_type {
 typedef int opt_parse_fn(const char *what, const char *text, void *dest);
 
 struct opt {
-	char letter;	  /* 0: none */
+	char letter;	  /* letter; 0: none */
 	const char *name; /* long name; NULL ends a table */
 	const char *arg;  /* the argument's name in --help; NULL: no argument */
 	enum opt_type type;
@@ -41,7 +41,7 @@ struct opt {
 	const char *excludes; /* long name of an option that can't be given with this one */
 };
 
-/* The member must have the named type; the compiler warns about others. */
+/* The compiler warns if the member's type is not ctype. */
 #define OPT_OFFSET(ctype, type, member) \
 	(offsetof(type, member) + 0 * sizeof(1 ? &((type *)0)->member : (ctype *)0))
 #define OPT_FLAG(type, member) OPT_TYPE_FLAG, OPT_OFFSET(bool, type, member), 0, 0, NULL
@@ -84,7 +84,7 @@ struct opt_set {
 	/* Filled by opts_parse(): the options of all sections. */
 	struct opt_use {
 		const struct opt *opt;
-		void *value; /* the member */
+		void *value; /* location of the value */
 		bool is_given, by_letter;
 	} uses[OPT_MAX];
 	size_t n_uses;

@@ -17,7 +17,7 @@ struct ringbuf {
 	ring_buffer_sample_fn handle;
 	void *arg;
 	size_t bytes, bytes_left;      /* the ring's size, and the part of it left for this read */
-	void (*then)(struct run *run); /* NULL: nothing */
+	void (*then)(struct run *run); /* called after handling records; NULL: none */
 	struct run *run;
 };
 

@@ -51,12 +51,12 @@ struct run {
 	struct opt_set opts;
 	void *options;		 /* the tool's options: its defaults, changed by the command line */
 	const char *format;	 /* --format; NULL: not given */
-	const char *output_path; /* NULL: stdout */
+	const char *output_path; /* --output; NULL: standard output */
 	uint32_t keep;		 /* maximum number of files; 0: no limit */
 	uint64_t keep_bytes;	 /* maximum bytes of retained files; 0: no limit */
 	const char *btf_path;	 /* file with the kernel's BTF; NULL: the kernel's own */
-	uint64_t interval_ns;	 /* 0: one report at the end */
-	uint64_t duration_ns;	 /* 0: no limit */
+	uint64_t interval_ns;	 /* --interval; 0: one report at the end */
+	uint64_t duration_ns;	 /* --duration; 0: no limit */
 	uint32_t count;		 /* maximum number of reports; 0: no limit */
 	bool quiet, verbose, want_help, want_version;
 	/* format of numbers, by --format or the output's extension */
@@ -69,7 +69,7 @@ struct run {
 	struct bpf_object *object;
 	struct kernelbtf *kernelbtf;
 	struct btf *types;   /* see object_types(); NULL: not loaded yet, or freed */
-	int fills_on_demand; /* maps (bpfmap.c): 0: not yet known, 1: yes, -1: no */
+	int fills_on_demand; /* maps allocate elements on demand; 0: unknown yet, -1: no */
 	struct loop *loop;
 	pid_t command_pid; /* pid of the command; 0: none */
 
@@ -111,7 +111,7 @@ struct defaults {
  */
 struct module {
 	const char *title;
-	const struct opt *opts; /* members of the struct */
+	const struct opt *opts; /* options, members of the state */
 	struct defaults state;
 	bool has_formats; /* check() handles run->format; else formats are those of tables */
 	bool has_metrics; /* the tool's report() supports run->is_metrics */
@@ -120,7 +120,7 @@ struct module {
 	int (*configure)(struct run *run); /* sets BPF settings from options, before load */
 	int (*leave_out)(struct run *run); /* replaces configure() if the module isn't wanted */
 	int (*start)(struct run *run);	   /* after load, before anything is attached */
-	int (*attach)(struct run *run);	   /* attaches programs that libbpf doesn't */
+	int (*attach)(struct run *run);	   /* attaches programs that the skeleton doesn't */
 	/* called while the command is stopped before its first instruction */
 	void (*begin)(struct run *run);
 	void (*loaded)(struct run *run); /* called at its entry point, libraries mapped */
@@ -158,10 +158,10 @@ struct tool {
 	struct defaults options; /* the struct that opts are members of */
 	struct module_use modules[RUN_MAX_MODULES + 1];
 	const struct skeleton *skeleton;
-	int (*check)(struct run *run); /* like a module's; may be NULL */
+	int (*check)(struct run *run); /* as a module's check(); may be NULL */
 	int (*configure)(struct run *run);
-	int (*start)(struct run *run);	/* after attaching; may be NULL */
-	int (*report)(struct run *run); /* at each interval and at the end */
+	int (*start)(struct run *run);	/* called after attaching; may be NULL */
+	int (*report)(struct run *run); /* called at each interval and at the end */
 
 	/*
 	 * Another declaration, which replaces this one after options are parsed if wants_other()

@@ -60,7 +60,7 @@ static char unit_skipped[256];
 #define UNIT_AFTER()  0
 #endif
 
-/* Skipped where lacks() returns a reason; NULL: never. */
+/* Defines a test that is skipped if lacks() returns a reason; lacks NULL: never skipped. */
 #define TEST_UNLESS(lacks, id)                                        \
 	static void id(void);                                         \
 	static struct unit_test id##_test = { #id, id, lacks, NULL }; \
