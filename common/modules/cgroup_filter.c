@@ -103,7 +103,7 @@ static void set_found(struct cgroup_filter *filter, uint64_t id, char *folder)
 	filter->id = id;
 }
 
-/* Sets the filter to the cgroup found. is_again: a removed cgroup may return, no message. */
+/* Sets the filter to the cgroup found. is_again: prints no error, as a removed one may return. */
 static int find_named(struct cgroup_filter *filter, const char *option, struct search *search,
 		      bool is_again)
 {

@@ -165,7 +165,7 @@ void histograms_print_time(const struct run *run)
 		fprintf(run->out, "%s\n", clock_time_of_day(text));
 }
 
-/* ---- a histogram, as a row ---- */
+/* ---- rows of histograms ---- */
 
 enum { BY, ID, NAME, TITLE, SERIES, COMM, PATH, CONTAINER, UNIT, HIST };
 
@@ -290,7 +290,7 @@ static void write_keyed(const struct run *run, const struct hist_rows *rows,
 		  });
 }
 
-/* ---- one histogram of everything ---- */
+/* ---- the histogram without keys ---- */
 
 static int read_all(const struct run *run, struct hist *all)
 {

@@ -278,7 +278,7 @@ bool target_reaches_outside(const struct run *run)
 	return target->settings.pidns_inum && !target->pids.count && !target->tids.count;
 }
 
-/* ---- the end of targets ---- */
+/* ---- exits of targets ---- */
 
 static enum loop_verdict on_ended(int fd, void *arg);
 
@@ -368,7 +368,7 @@ static int watch_ends(struct ids *ids)
 	return err ? msg_errno(err, "target: exit watch failed") : 0;
 }
 
-/* ---- the module's life ---- */
+/* ---- module hooks ---- */
 
 static int fill_set(const struct ids *ids)
 {

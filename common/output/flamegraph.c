@@ -354,7 +354,7 @@ static void choose_min_element(struct drawing *d)
 		d->min_element *= 1.25;
 }
 
-/* ---- frames without elements of their own ---- */
+/* ---- frames drawn as paths ---- */
 
 struct part {
 	const struct box *box;

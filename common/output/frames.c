@@ -105,7 +105,7 @@ void frame_release(const struct frame *frame)
 	container_of((struct frame *)frame, struct known_frame, frame)->n_users--;
 }
 
-/* ---- letting go ---- */
+/* ---- release ---- */
 
 static void release(struct hashlink *link, void *arg)
 {

@@ -87,7 +87,7 @@ static const struct unit_type {
 	{ "bytes", "inuse_space" },
 };
 
-/* ---- numbers of written messages ---- */
+/* ---- numbers of messages ---- */
 
 static uint64_t hash_bytes(const unsigned char *bytes, size_t n)
 {
@@ -155,7 +155,7 @@ static uint64_t number_message(struct pprof *p, struct hashtable *t, enum profil
 	return number;
 }
 
-/* ---- numbers by address, of what stays where it is while the profile is written ---- */
+/* ---- cached numbers, by address: frames, images and texts don't move meanwhile ---- */
 
 /* Returns true if the address has a number, and sets *number. The map's values are numbers + 1. */
 static bool known_get(const struct idmap *known, const void *at, uint64_t *number)

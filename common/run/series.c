@@ -226,7 +226,7 @@ int series_check(const struct series *series, uint64_t start_unix_ns)
 	return err;
 }
 
-/* ---- keeping ---- */
+/* ---- retention ---- */
 
 static void drop_file(struct series *series, size_t i)
 {

@@ -60,7 +60,7 @@ static void announce(const struct run *run)
 	footprint_print("at start");
 }
 
-/* ---- hooks of the modules that are wanted, in the tool's order, up to the first failure ---- */
+/* ---- hooks of the wanted modules, in the tool's order, up to the first failure ---- */
 
 typedef int hook_fn(struct run *run);
 typedef void quiet_hook_fn(struct run *run);
@@ -359,7 +359,7 @@ static int wait_for_end(struct life *life)
 	return err ? err : loop_run(life->run.loop);
 }
 
-/* ---- the end ---- */
+/* ---- the end of a run ---- */
 
 static void print_truth(const struct run *run)
 {
@@ -391,7 +391,7 @@ static int report_last(struct life *life)
 	return err;
 }
 
-/* ---- from the beginning to the end ---- */
+/* ---- a run ---- */
 
 static int configure(struct run *run)
 {

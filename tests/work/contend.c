@@ -300,7 +300,7 @@ static void share_lock(const char *path, bool child_waits)
 	work_set_comm("holder");
 }
 
-/* ---- the kernel's ---- */
+/* ---- kernel locks ---- */
 
 /* Two writers with separate open files: writes to one open file wait for its position's lock. */
 struct writer {

@@ -158,7 +158,7 @@ static void leak_all(void)
 	leak_nothing();
 }
 
-/* ---- realloc's ways ---- */
+/* ---- realloc ---- */
 
 /* Leaks a block after a failed realloc(), which doesn't free it. */
 WORK_FUNCTION void keep_after_failure(void)
@@ -318,7 +318,7 @@ WORK_FUNCTION void wander(int n)
 	WORK_KEEP_FRAME();
 }
 
-/* ---- code that has just been mapped ---- */
+/* ---- newly mapped code ---- */
 
 WORK_FUNCTION void *take_in_copy(void *(*take)(size_t))
 {
@@ -361,7 +361,7 @@ WORK_FUNCTION void take_in_copies(int n)
 	WORK_KEEP_FRAME();
 }
 
-/* ---- many ---- */
+/* ---- many blocks ---- */
 
 WORK_FUNCTION void take_many(int n)
 {
@@ -480,7 +480,7 @@ static void pause_work(void)
 	work_read(STDIN_FILENO);
 }
 
-/* ---- slowly ---- */
+/* ---- slow growth ---- */
 
 WORK_FUNCTION void grow(void)
 {
@@ -576,7 +576,7 @@ WORK_FUNCTION void move_one(int n)
 	WORK_KEEP_FRAME();
 }
 
-/* ---- an allocator that some calls leave without a return ---- */
+/* ---- an allocator left by longjmp() ---- */
 
 static jmp_buf left;
 
