@@ -45,8 +45,7 @@ struct table_column {
 	int width;		     /* width in text; negative: aligned left */
 	const char *label;	     /* label in metrics; NULL: none */
 	const struct metric *metric; /* metric that values are added to; NULL: none */
-	/* value of the metric's first label, "severity"; NULL: no such label */
-	const char *severity;
+	const char *severity;	     /* value of a first metric label "severity"; NULL: none */
 
 	/*
 	 * for CELL_NESTED: print() prints lines below a text row, or the CSV field without quotes;
@@ -62,12 +61,10 @@ struct table {
 	const char *type; /* type in JSON and CSV */
 	const struct table_column *columns;
 	size_t n;
-	uint32_t shown; /* printed columns, bits TABLE_COLUMN() */
-	/* columns of other tables in the same CSV file: empty fields */
-	uint32_t elsewhere;
-	bool in_ms; /* CELL_TIME is in ms in text; else in us */
-	/* maximum width of text lines, which end with a whole column; 0: no limit */
-	unsigned int max_width;
+	uint32_t shown;		      /* printed columns, bits TABLE_COLUMN() */
+	uint32_t elsewhere;	      /* columns of the CSV file's other tables: left empty */
+	bool in_ms;		      /* CELL_TIME is in ms in text; else in us */
+	unsigned int max_width;	      /* width of text lines, in whole columns; 0: no limit */
 	const struct hist_unit *unit; /* unit of histograms */
 };
 
@@ -85,8 +82,7 @@ struct table_output {
 
 struct table_format {
 	const char *name, *extension; /* name for --format, extension of --output */
-	/* values are totals since the start of the run, else since the last report */
-	bool has_totals;
+	bool has_totals; /* values are totals since the run's start, else since the last report */
 	void (*head)(struct table_output *to, const struct table *table);
 	void (*row)(struct table_output *to, const struct table *table, const struct cell *cells);
 };

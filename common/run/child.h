@@ -10,10 +10,9 @@ struct child {
 	const char *name; /* argv[0] */
 	pid_t pid;	  /* process id; 0: no command */
 	int pid_fd;	  /* pidfd of the child, readable when it has exited */
-	/* writing a byte releases the child; closing without that ends it; -1: released */
-	int release_fd;
-	int failure_fd; /* delivers the errno if the command can't be executed; -1: closed */
-	bool is_reaped; /* the child has exited, with this status */
+	int release_fd;	  /* writing a byte releases the child, closing ends it; -1: released */
+	int failure_fd;	  /* delivers the errno if the command can't be executed; -1: closed */
+	bool is_reaped;	  /* the child has exited, with this status */
 	int status;
 };
 
@@ -30,9 +29,7 @@ struct child_hooks {
 /* Lets the child execute its command. 0 or -errno, printed. */
 int child_release(struct child *child, const struct child_hooks *hooks);
 
-/*
- * Ends the child if it still runs (SIGTERM, as perf does), waits for it, and reports its failure.
- */
+/* Ends the child if it runs (SIGTERM, as perf does), waits for it, and reports its failure. */
 void child_finish(struct child *child);
 
 #endif

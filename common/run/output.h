@@ -63,8 +63,9 @@ int output_check(struct output *out);
 int output_begin(struct output *out);
 
 /*
- * Commits the report. A file gets its name and is closed (out->file is NULL); output_begin() opens
- * the next. 0 or -errno, printed, except for -EPIPE: the reader has exited.
+ * Commits the report. A file gets its name and is closed (out->file is NULL), unless a peek
+ * continues it; output_begin() opens the next. 0 or -errno, printed, except for -EPIPE: the reader
+ * has exited.
  */
 int output_commit(struct output *out);
 

@@ -29,10 +29,7 @@
 #include "run/output.h"
 #include "run/tool.h"
 
-/*
- * Limit of CPU time at higher priority: most tools need less to begin and to end, but looking up
- * source lines may take minutes.
- */
+/* CPU time at high priority: enough for most tools, but not for looking up source lines. */
 #define HURRY_LIMIT_NS NS_PER_S
 
 enum exit_status {
@@ -331,8 +328,7 @@ static int watch_all(struct life *life)
 		err = watch_at_once(loop, life->timer_fd, on_timer, life);
 	if (!err && life->child.pid)
 		err = watch_at_once(loop, life->child.pid_fd, on_command_end, NULL);
-	/* fails for regular files: ignored */
-	loop_watch_hangup(loop, fileno(life->run.out), on_hangup, life);
+	loop_watch_hangup(loop, fileno(life->run.out), on_hangup, life); /* fails for files */
 	return err ? msg_errno(err, "event loop: watch failed") : 0;
 }
 
