@@ -43,8 +43,7 @@ int cgroup_names_start(const struct run *run, struct cgroups **names)
 struct search {
 	bool (*matches)(const struct container *container, const char *name);
 	const char *name;
-	/* tried if nothing matches; NULL: none */
-	bool (*otherwise)(const struct container *container, const char *name);
+	bool (*otherwise)(const struct container *container, const char *name); /* fallback */
 	const struct cgroup *found; /* the outermost match */
 	const struct cgroup *other; /* a match that is not below `found`; NULL: none */
 };

@@ -15,13 +15,12 @@
 struct flamegraph {
 	const char *title;    /* NULL: "Flame graph" */
 	const char *subtitle; /* facts about the run; NULL: none */
-	/* unit of values, as in a profile: "samples", "microseconds"; contains no "(" */
-	const char *unit;
-	uint32_t width;	   /* width of the picture, pixels */
-	double min_width;  /* pixels; narrower frames are merged with narrow siblings */
-	bool inverted;	   /* roots on top: an icicle graph */
-	bool leaves_first; /* the tree's stacks are reversed: leaf first */
-	bool differential; /* colours show growth and shrinkage from `before` to `now` */
+	const char *unit;     /* unit of values: "samples", "microseconds"; without a "(" */
+	uint32_t width;	      /* width of the picture, pixels */
+	double min_width;     /* pixels; narrower frames are merged with narrow siblings */
+	bool inverted;	      /* roots on top: an icicle graph */
+	bool leaves_first;    /* the tree's stacks are reversed: leaf first */
+	bool differential;    /* colours show growth and shrinkage from `before` to `now` */
 	/* factor for `before`; 0: the factor that makes the totals equal */
 	double before_scale;
 };

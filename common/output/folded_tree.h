@@ -32,8 +32,7 @@ int folded_tree_read(struct calltree *tree, const struct folded_input *input);
 
 /* Options for reading a set of files. */
 struct folded_set {
-	/* the first of two files is the earlier one; a single file has both values */
-	bool compares;
+	bool compares; /* the first of two files is the earlier one; a single one has both values */
 	bool reverse;
 	struct name_filter *names;
 };

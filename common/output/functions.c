@@ -39,8 +39,7 @@ static struct entry *find_entry(struct walk *walk, const struct calltree_node *n
 /* State of a walk: the node that a node's own value belongs to. */
 struct place {
 	const struct calltree_node *owner; /* NULL: none yet */
-	/* the node and its descendants are part of a waker's stack */
-	bool is_wakers;
+	bool is_wakers;			   /* node and descendants are in a waker's stack */
 };
 
 static void visit_children(struct walk *walk, const struct calltree_node *node, struct place place);

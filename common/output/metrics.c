@@ -26,9 +26,8 @@ struct series {
 	char *labels;	      /* labels as written: "call=\"read\",comm=\"cat\"" */
 	bool has_grown;	      /* grown since the last report */
 	uint64_t grown_ns;
-	uint64_t total; /* total of a histogram's values, in fixed point */
-	/* counts of a histogram's buckets, not cumulative; the last bucket has no edge */
-	uint64_t *buckets;
+	uint64_t total;	   /* total of a histogram's values, in fixed point */
+	uint64_t *buckets; /* counts of buckets, not cumulative; the last one has no edge */
 };
 
 /* A metric with its series. */

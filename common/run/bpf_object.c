@@ -98,8 +98,7 @@ static void report_no_types(const char *path, int err)
 	if (err == ENOENT || err == ENODATA || err == LIBBPF_ERRNO__FORMAT)
 		snprintf(reason, sizeof(reason), "contains no type information (BTF)");
 	else
-		/* libbpf has error codes of its own, too */
-		libbpf_strerror(err, reason, sizeof(reason));
+		libbpf_strerror(err, reason, sizeof(reason)); /* knows libbpf's codes, too */
 	msg_error("BTF of %s: %s", path, reason);
 }
 

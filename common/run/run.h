@@ -73,10 +73,9 @@ struct run {
 	struct loop *loop;
 	pid_t command_pid; /* pid of the command; 0: none */
 
-	FILE *out;	  /* the current report's stream; changes after a report to a file */
-	uint32_t n_files; /* number of streams so far, including this one */
-	/* all reports go to one stream; else each has a file, or replaces the last */
-	bool out_is_stream;
+	FILE *out;	    /* the current report's stream; changes after a report to a file */
+	uint32_t n_files;   /* number of streams so far, including this one */
+	bool out_is_stream; /* all reports go to one stream; else each gets, or replaces, a file */
 	struct topview *view; /* modules/topview.h; NULL: no view */
 
 	uint64_t start_ns;	  /* start of tracing, CLOCK_MONOTONIC */
@@ -115,8 +114,7 @@ struct module {
 	struct defaults state;
 	bool has_formats; /* check() handles run->format; else formats are those of tables */
 	bool has_metrics; /* the tool's report() supports run->is_metrics */
-	/* checks options before anything is opened; -EINVAL: usage */
-	int (*check)(struct run *run);
+	int (*check)(struct run *run);	   /* checks options, opens nothing; -EINVAL: usage error */
 	int (*configure)(struct run *run); /* sets BPF settings from options, before load */
 	int (*leave_out)(struct run *run); /* replaces configure() if the module isn't wanted */
 	int (*start)(struct run *run);	   /* after load, before anything is attached */

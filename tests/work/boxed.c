@@ -50,8 +50,7 @@ int main(int argc, char **argv)
 	static char buffer[BUFSIZ];
 	int n = work_number(argc, argv, 1, 100);
 
-	/* else stdio calls fstat() under the filter */
-	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
+	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer)); /* stdio must not call fstat() later */
 	if (enter_box())
 		return 1;
 	work_wait_go();

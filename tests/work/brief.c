@@ -19,8 +19,7 @@
 #define WORK_NS (1100 * 1000ULL)
 #define COPIES	64 /* existing copies */
 
-/* volatile: the compiler must not specialize functions */
-static volatile uint64_t sink, nap_ns = 300 * 1000;
+static volatile uint64_t sink, nap_ns = 300 * 1000; /* volatile: functions aren't specialized */
 
 WORK_FUNCTION void brief_leaf(uint64_t until_ns)
 {
