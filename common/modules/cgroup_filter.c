@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The cgroup that is traced; see cgroup_filter.h. */
+/* Filter by cgroup; see cgroup_filter.h. */
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <linux/magic.h>
@@ -38,14 +38,14 @@ int cgroup_names_start(const struct run *run, struct cgroups **names)
 
 /* ---- cgroup filter ---- */
 
-#define LOOK_NS NS_PER_S /* period of the search for a cgroup that was made anew */
+#define LOOK_NS NS_PER_S /* period of the search for a replaced cgroup */
 
 struct search {
 	bool (*matches)(const struct container *container, const char *name);
 	const char *name;
-	bool (*otherwise)(const struct container *container, const char *name); /* or NULL */
+	bool (*otherwise)(const struct container *container, const char *name); /* fallback */
 	const struct cgroup *found; /* the outermost match */
-	const struct cgroup *other; /* another match outside of it; NULL: none */
+	const struct cgroup *other; /* a match that is not below `found`; NULL: none */
 };
 
 static bool is_below(const struct cgroup *inner, const struct cgroup *outer)
@@ -74,7 +74,7 @@ static void find_other(const struct cgroup *cgroup, void *arg)
 		search->other = cgroup;
 }
 
-/* Searches the cgroups; found and other are valid as long as cgroups is. */
+/* Searches the cgroups; the search's `found` and `other` are valid as long as `cgroups`. */
 static void search_cgroups(struct cgroups *cgroups, struct search *search)
 {
 	cgroups_visit(cgroups, find_outermost, search);
@@ -102,7 +102,7 @@ static void set_found(struct cgroup_filter *filter, uint64_t id, char *folder)
 	filter->id = id;
 }
 
-/* is_again: it was found before, so that a missing cgroup may come back. */
+/* Sets the filter to the cgroup found. is_again: prints no error, as a removed one may return. */
 static int find_named(struct cgroup_filter *filter, const char *option, struct search *search,
 		      bool is_again)
 {
@@ -121,7 +121,7 @@ static int find_named(struct cgroup_filter *filter, const char *option, struct s
 	return err;
 }
 
-/* An exact match "web" is preferred to "web2"; later searches find the same one. */
+/* Prefers an exact match, "web", to a prefix of "web2". Later searches use the found id. */
 static int find_container(struct cgroup_filter *filter, bool is_again)
 {
 	struct search search = { container_is, filter->container, .otherwise = container_matches };
@@ -147,7 +147,7 @@ static int find_unit(struct cgroup_filter *filter, bool is_again)
 	return err;
 }
 
-/* A cgroup's id is its inode number (kernfs_node.id, 64-bit inodes); 0: it is not there. */
+/* Returns a cgroup's id: its inode number (kernfs_node.id, 64-bit inodes); 0: no cgroup. */
 static uint64_t id_of_folder(const char *path)
 {
 	struct stat st;
@@ -194,7 +194,7 @@ static int tell_id(const struct cgroup_filter *filter)
 		       : 0;
 }
 
-/* A new cgroup at the same path replaces the old one, even if other cgroups match by now. */
+/* Searches for the cgroup again, at its old path first, even if others match. False: not found. */
 static bool find_again(struct cgroup_filter *filter)
 {
 	filter->id = id_of_folder(filter->folder);
@@ -215,7 +215,7 @@ static enum loop_verdict on_tick(int fd, void *arg)
 		return LOOP_GO;
 	if (find_again(filter)) {
 		if (tell_id(filter)) {
-			filter->id = 0; /* the next time */
+			filter->id = 0; /* retried at the next timer */
 			return LOOP_GO;
 		}
 		filter->is_gone = false;

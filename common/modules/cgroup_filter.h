@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The cgroup that is traced, by its path or by the names that people have for it: a container's id,
- * a unit of systemd. A service that is restarted gets a new cgroup of the same name.
+ * Filter by cgroup: its path, its container's id, or its systemd unit. A restarted service gets a
+ * new cgroup with the same name, which is traced, too.
  */
 #ifndef CGROUP_FILTER_H
 #define CGROUP_FILTER_H
@@ -13,12 +13,12 @@
 #include "run/run.h"
 
 /*
- * Watches the names of cgroups while a tool runs: a removed cgroup keeps its name. *names is freed
- * with cgroups_free() at the end of the run. 0; or -errno, printed.
+ * Watches cgroups while a tool runs, so that removed ones keep their names. *names is freed with
+ * cgroups_free() at the end of the run. 0 or -errno, printed.
  */
 int cgroup_names_start(const struct run *run, struct cgroups **names);
 
-/* NULL if there is no text. */
+/* Returns the text; NULL if it is empty. */
 static inline const char *cgroup_text(const char *text)
 {
 	return *text ? text : NULL;
@@ -27,24 +27,21 @@ static inline const char *cgroup_text(const char *text)
 struct cgroup_filter {
 	/* At most one of these is set. */
 	const char *path;
-	const char *container; /* its id or name, or its beginning */
-	const char *unit;      /* ".service" may be left out */
+	const char *container; /* id or name, or its beginning */
+	const char *unit;      /* ".service" may be omitted */
 
 	struct run *run;
-	uint64_t id; /* 0: no such filter */
+	uint64_t id; /* the cgroup's id; 0: no filter, or cgroup removed */
 	char *folder;
 	char found_container[CONTAINER_ID_MAX];
 	int timer_fd;
 	bool is_gone;
 };
 
-/* Finds the cgroup, with its id. 0; or -EINVAL, printed: there is none, or more than one. */
+/* Finds the cgroup and its id. 0; or -EINVAL, printed: none, or more than one. */
 int cgroup_filter_find(struct cgroup_filter *filter);
 
-/*
- * While tracing: passes the cgroup to BPF, and the new one where it has been made anew. 0 or
- * -errno, printed.
- */
+/* Passes the cgroup to BPF, and later one that replaces it. 0 or -errno, printed. */
 int cgroup_filter_start(struct cgroup_filter *filter, struct run *run);
 
 void cgroup_filter_free(struct cgroup_filter *filter);

@@ -17,7 +17,7 @@
 struct opening {
 	struct cpu_events *events;
 	const struct cpu_event_kind *kind;
-	int err; /* of an event, printed */
+	int err; /* error of an event, printed; 0: none */
 };
 
 int cpu_event_open(const struct perf_event_attr *attr, uint32_t cpu)
@@ -52,7 +52,7 @@ static int attach_on_cpu(struct cpu_events *events, const struct cpu_event_kind 
 	}
 	events->items =
 		mem_grow(events->items, events->count, &events->cap, sizeof(*events->items));
-	/* The link owns the event: it is closed with it. */
+	/* Duplicates the descriptor: the link closes its own. */
 	events->items[events->count++] =
 		(struct cpu_event){ link, fcntl(fd, F_DUPFD_CLOEXEC, 0), cpu };
 	return 0;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The module of histogram tools. The histogram of everything is counted per CPU and never reset: a
- * report shows the difference to the one before. Histograms by key are in a pair of tables used
- * alternately. Of several histograms, the one with the longest total comes last, next to the
- * prompt.
+ * Module of histogram tools. The single histogram without keys is counted per CPU and never reset:
+ * a report shows the difference from the last one. Histograms by key are in two tables used
+ * alternately; the one with the largest total is printed last, next to the prompt.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -27,26 +26,26 @@
 #include "run/bpfmap.h"
 #include "run/loss.h"
 
-/* The value of bpf/lib/hist.bpf.h. There are no more keys than entries. */
+/* Declared size of hist_labels (bpf/lib/hist.bpf.h). There are at most --entries keys. */
 #define LABELS_MIN 16384
 
 struct keyed_hist {
-	uint64_t id; /* for a container: address of its interned name */
+	uint64_t id; /* the key; per container: address of its interned id */
 	struct hist *hist;
 };
 
 struct hist_list {
-	struct idmap by_id; /* id + 1, since ids may be 0 */
+	struct idmap by_id; /* histograms by id + 1, since ids may be 0 */
 	struct keyed_hist **items;
 	size_t count, cap;
 	const struct run *run;
-	struct strpool *containers; /* NULL: not by container */
+	struct strpool *containers; /* interned container ids; NULL: not per container */
 };
 
 struct histograms {
 	bool in_ns, in_ms, timestamps;
 	uint32_t entries;
-	struct hist *before; /* the histogram of everything at the last report */
+	struct hist *before; /* the histogram without keys at the last report */
 	struct map_pair tables;
 	struct cgroups *cgroups; /* NULL: names of cgroups are not requested */
 };
@@ -111,7 +110,7 @@ static int check_histograms(struct run *run)
 	return 0;
 }
 
-/* A single histogram needs none of the tables by key. */
+/* Leaves out the tables by key, which a single histogram doesn't need. */
 static void leave_out_by_key(const struct run *run)
 {
 	map_pair_leave_out(run, &histograms_of(run)->tables);
@@ -166,16 +165,16 @@ void histograms_print_time(const struct run *run)
 		fprintf(run->out, "%s\n", clock_time_of_day(text));
 }
 
-/* ---- a histogram, as a row ---- */
+/* ---- rows of histograms ---- */
 
 enum { BY, ID, NAME, TITLE, SERIES, COMM, PATH, CONTAINER, UNIT, HIST };
 
-/* Columns of a row. Text and metrics have one name for a key, JSON and CSV all known names. */
+/* Columns of a row. Text and metrics print one name of a key, JSON and CSV all known names. */
 static const struct table_column columns[] = {
 	[BY] = { "by" },
 	[ID] = { "id", .kind = CELL_UINT },
 	[NAME] = { "name" },
-	[TITLE] = {}, /* named by the key, as SERIES */
+	[TITLE] = {}, /* TITLE and SERIES are named by the grouping's key */
 	[SERIES] = {},
 	[COMM] = { "comm", "", CELL_COMM, .label = "comm" },
 	[PATH] = { "path", "" },
@@ -184,7 +183,7 @@ static const struct table_column columns[] = {
 	[HIST] = { .kind = CELL_HIST },
 };
 
-/* A report's rows, of one grouping. */
+/* The output of a report's rows. */
 struct hist_rows {
 	struct table_output *to;
 	struct table table;
@@ -250,7 +249,7 @@ static const char *name_of(const struct hist_grouping *grouping, uint64_t id, co
 	return grouping->names ? grouping->names[id] : NULL;
 }
 
-/* Writes a key's histogram. label: the key's name from BPF; empty: none. */
+/* Writes a key's histogram. label: the name that BPF recorded with the key; "": none. */
 static void write_keyed(const struct run *run, const struct hist_rows *rows,
 			const struct keyed_hist *item, const char *label)
 {
@@ -291,7 +290,7 @@ static void write_keyed(const struct run *run, const struct hist_rows *rows,
 		  });
 }
 
-/* ---- one histogram of everything ---- */
+/* ---- the histogram without keys ---- */
 
 static int read_all(const struct run *run, struct hist *all)
 {
@@ -362,7 +361,7 @@ const struct hist *histograms_of_key(const struct hist_list *list, uint64_t id)
 	return item ? item->hist : NULL;
 }
 
-/* Cgroups outside of containers share one histogram. */
+/* Returns the id of a cgroup's container histogram. All cgroups outside of containers share one. */
 static uint64_t container_of_cgroup(const struct hist_list *list, uint64_t id)
 {
 	const struct cgroup *cgroup = cgroups_find(histograms_of(list->run)->cgroups, id);

@@ -16,7 +16,7 @@ static struct bpf_program *finder_of(const struct run *run)
 	return bpf_object__find_program_by_name(run->object, FINDER);
 }
 
-/* A kernel that can't look symbols up would not load it. */
+/* Leaves out the program that finds the table if it would not load: it looks up kernel symbols. */
 static int configure_tables(struct run *run)
 {
 	if (finder_of(run) && features_kallsyms_lookup())

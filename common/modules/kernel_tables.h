@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Finds the kernel's unwind table, for the walk of kernel stacks in BPF. If it isn't found, the
- * kernel walks its stacks itself: slower, with the same result.
+ * Finds the kernel's unwind table, so that BPF can walk kernel stacks. Without it, the kernel walks
+ * them: slower, with the same result.
  */
 #ifndef KERNEL_TABLES_H
 #define KERNEL_TABLES_H

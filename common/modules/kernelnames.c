@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Addresses go into the map in batches, and the iterator answers in text. The kernel looks one byte
- * before the address that %pB is given, as befits a return address.
+ * Symbols of kernel addresses; see kernelnames.h. Addresses are written to the map in batches, and
+ * the iterator returns text. %pB looks up the byte before its argument, a return address, so the
+ * map gets address + 1.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,11 +24,11 @@
 
 struct kernelnames {
 	struct bpf_link *link;
-	struct ksym_query *query; /* in the map */
+	struct ksym_query *query; /* the map's memory */
 };
 
 struct text {
-	char *bytes; /* terminated by a zero byte */
+	char *bytes; /* NUL-terminated */
 	size_t n;
 };
 
@@ -51,7 +52,7 @@ struct kernelnames *kernelnames_new(const struct run *run)
 {
 	struct kernelnames *names = mem_zalloc(1, sizeof(*names));
 	int map_fd = bpf_map__fd(map_find(run, "ksym_queries"));
-	/* one task is enough; before 6.1 all are visited */
+	/* one task is enough; before 6.1 the iterator visits all tasks */
 	union bpf_iter_link_info info = { .task.tid = (uint32_t)getpid() };
 	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
 
@@ -87,7 +88,9 @@ static void append(struct text *text, const char *bytes, size_t n)
 	text->n += n;
 }
 
-/* 0 or -errno. */
+/*
+ * Queries at most KSYMS_AT_ONCE addresses and appends the iterator's text to answers. 0 or -errno.
+ */
 static int ask(struct kernelnames *names, const uint64_t *addrs, size_t n, struct text *answers)
 {
 	size_t n_bytes;

@@ -7,7 +7,7 @@
 
 struct numbers {
 	struct table_output output;
-	unsigned int n_begun; /* files */
+	unsigned int n_begun; /* see run_begins_file() */
 };
 
 static const struct numbers defaults;

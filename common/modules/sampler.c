@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Sampling: hardware cycles if the machine counts them, else the CPU clock, on every CPU that is
- * online.
- */
+/* Samples every online CPU by hardware cycles if the machine counts them, else by the CPU clock. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +16,7 @@
 #include "run/bpfmap.h"
 
 #define SPARSE_HZ 200
-/* share of samples worth a warning: less is normal on a virtual machine */
+/* share of missed samples that causes a warning: less is normal on a virtual machine */
 #define NEWS_PERCENT 2
 
 struct sampler {
@@ -148,7 +145,7 @@ static void describe_event(struct run *run, struct sampler *sampler)
 	msg_info("%s%s", sampler->period ? "" : "sampling ", text);
 }
 
-/* At a frequency, the period is an average. */
+/* Sets run->period. With a frequency, the period is an average. */
 static void describe_period(struct run *run, struct sampler *sampler)
 {
 	uint64_t period = sampler->period;
@@ -169,7 +166,7 @@ static int configure_sampler(struct run *run)
 	int err;
 
 	sampler->attr.freq = !sampler->period;
-	sampler->attr.sample_freq = /* in a union with sample_period */
+	sampler->attr.sample_freq = /* a union with sample_period */
 		sampler->period ? sampler->period : sampler->frequency_hz;
 	err = choose_event(sampler);
 	if (err)
@@ -191,7 +188,7 @@ static int attach_sampler(struct run *run)
 			       bpf_object__find_program_by_name(run->object, spec->program), 0);
 }
 
-/* Totals of all CPUs. */
+/* Returns the totals over all CPUs. */
 static struct sampled read_sampled(const struct run *run)
 {
 	struct sampled all = {};
@@ -200,7 +197,7 @@ static struct sampled read_sampled(const struct run *run)
 	return all;
 }
 
-/* For cycles, each CPU's period in progress doesn't count. */
+/* Returns the samples missed by cycles, without the incomplete period of each event. */
 static uint64_t missed_cycles(const struct sampled *all, uint64_t came, size_t n_events)
 {
 	double period = all->n ? (double)all->periods / (double)all->n : 0;
@@ -209,7 +206,7 @@ static uint64_t missed_cycles(const struct sampled *all, uint64_t came, size_t n
 	return due > all->n + n_events ? due - all->n - n_events : 0;
 }
 
-/* The number of missed samples never decreases. */
+/* Updates run->losses.missed, which never decreases. */
 static void compare(struct run *run, const struct sampled *all, uint64_t came, size_t n_events)
 {
 	uint64_t missed = 0;

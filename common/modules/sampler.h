@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The module that samples: one perf event per CPU with a BPF program on it. */
+/* Module for sampling: a perf event on each CPU, with a BPF program. */
 #ifndef SAMPLER_H
 #define SAMPLER_H
 
@@ -7,18 +7,18 @@
 
 extern const struct module sampler_module;
 
-/* After configure: returns true if samples come by time, not by cycles. */
+/* Returns true if samples are taken by time, not by cycles. After configure. */
 bool sampler_is_by_time(const struct run *run);
 
-/* Once options are checked: most processes that live for some milliseconds have no sample. */
+/* Returns true if most processes that live for a few milliseconds get no sample. After check. */
 bool sampler_is_sparse(const struct run *run);
 
-/* At a report that isn't the last: counts samples that were due and did not come. */
+/* Counts the missed samples so far, for a report before the last one. */
 void sampler_count_missed(struct run *run);
 
-/* Declaration of a tool that samples. */
+/* Declaration of a sampling tool. */
 struct sampler_spec {
-	const char *program; /* program attached to the events of all sampled CPUs */
+	const char *program; /* BPF program on the events of all sampled CPUs */
 };
 
 #endif

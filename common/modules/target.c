@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which tasks are traced. Every option is checked against the running system before anything is
- * opened, so that a mistyped filter never means "everything".
+ * Selection of the traced tasks. Every option is checked against the running system before anything
+ * is opened, so that a mistyped filter never means "everything".
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -31,10 +31,10 @@
 #define INITIAL_PIDNS_INODE 0xeffffffcU /* PROC_PID_INIT_INO, include/linux/proc_ns.h */
 #define OF_THREAD	    O_EXCL	/* PIDFD_THREAD, since 6.9 (include/uapi/linux/pidfd.h) */
 
-/* Some processes, or some threads: the run ends when all of them have exited. */
+/* Selected processes or threads: the run ends when all of them have exited. */
 struct ids {
 	bool are_threads;
-	const char *map; /* BPF's set of them, if that is used */
+	const char *map; /* name of BPF's set of the ids */
 	uint32_t *items;
 	size_t count, cap;
 
@@ -99,7 +99,7 @@ static const struct opt target_opts[] = {
 	{},
 };
 
-/* Returns the number after "Tgid:" in /proc/TID/status; 0 if there is no such task. */
+/* Returns the number after "Tgid:" in /proc/TID/status; 0: no such task. */
 static uint32_t read_tgid(uint32_t tid)
 {
 	char path[64], line[256];
@@ -169,7 +169,7 @@ static int check_comm(struct target *target)
 	return 0;
 }
 
-/* Children of a command belong to it. */
+/* Returns true if children are traced, too: by default those of a command. */
 static bool is_followed(const struct run *run, const struct target *target)
 {
 	const struct target_spec *spec = run_spec(run, &target_module);
@@ -278,7 +278,7 @@ bool target_reaches_outside(const struct run *run)
 	return target->settings.pidns_inum && !target->pids.count && !target->tids.count;
 }
 
-/* ---- the end of targets ---- */
+/* ---- exits of targets ---- */
 
 static enum loop_verdict on_ended(int fd, void *arg);
 
@@ -297,7 +297,7 @@ static int watch_one(uint32_t id, struct watched *watched)
 	return err;
 }
 
-/* Watches a process in the map. An exited one stays there until its parent has reaped it. */
+/* Watches a process in the map, unless it has exited: a process stays there until it is reaped. */
 static void watch_followed(const void *tgid, const void *value, void *arg)
 {
 	uint32_t pid = *(const uint32_t *)tgid;
@@ -313,13 +313,13 @@ static int map_of(const struct ids *ids)
 	return bpf_map__fd(map_find(ids->run, ids->map));
 }
 
-/* Drops one of several targets, whose id may be reused from now on. */
+/* Removes an exited target, if others remain, from the filter: its id may be reused. */
 static void drop(const struct watched *watched)
 {
 	const struct ids *ids = watched->ids;
 
 	if (!watched->id)
-		return; /* a child that was followed */
+		return; /* a followed child */
 	bpf_map_delete_elem(map_of(ids), &watched->id);
 	msg_info("%s %u has exited, no longer traced", ids->are_threads ? "thread" : "process",
 		 watched->id);
@@ -344,9 +344,8 @@ static enum loop_verdict on_ended(int fd, void *arg)
 }
 
 /*
- * Removes exited targets from the filter, and ends the loop, with a message, when the last one has
- * exited. Threads are watched since Linux 6.9 only. 0 or -errno, printed: -ESRCH if all have ended
- * by now.
+ * Watches the targets: removes exited ones from the filter; the last exit ends the loop, with a
+ * message. Threads can be watched since Linux 6.9. 0 or -errno, printed: -ESRCH: all have exited.
  */
 static int watch_ends(struct ids *ids)
 {
@@ -369,7 +368,7 @@ static int watch_ends(struct ids *ids)
 	return err ? msg_errno(err, "target: exit watch failed") : 0;
 }
 
-/* ---- the module's life ---- */
+/* ---- module hooks ---- */
 
 static int fill_set(const struct ids *ids)
 {
@@ -395,13 +394,13 @@ static int start_target(struct run *run)
 	return err ? err : cgroup_filter_start(&target->cgroup, run);
 }
 
-/* Until then the command's process was still ours. */
+/* Fills the filter when the command has been executed: before, its process ran our code. */
 static void begin_target(struct run *run)
 {
 	fill_set(&target_of(run)->pids);
 }
 
-/* tool_main() watches the command's exit itself. */
+/* Watches the targets. tool_main() watches the command's exit. */
 static int attach_target(struct run *run)
 {
 	struct target *target = target_of(run);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The module of all tools that chooses the traced tasks; its tests are in bpf/lib/filter.bpf.h. */
+/* Module of all tools that selects the traced tasks; BPF's part is bpf/lib/filter.bpf.h. */
 #ifndef TARGET_H
 #define TARGET_H
 
@@ -12,22 +12,22 @@
 extern const struct module target_module;
 
 struct target_spec {
-	/* Returns FILTER_USER or FILTER_KERNEL, 0: all threads. NULL: no such options. */
+	/* Returns FILTER_USER, FILTER_KERNEL, or 0: all threads. NULL: all threads. */
 	unsigned int (*threads)(const struct run *run);
 
 	bool follows_if_asked; /* a command's children are traced with --follow only */
 };
 
-/* An opt_parse_fn: pid of an existing process (dest: uint32_t). */
+/* An opt_parse_fn: pid of an existing process (dest: uint32_t *). */
 int target_parse_pid(const char *what, const char *text, void *dest);
 
-/* After configure: returns true if threads outside of the tool's own pid namespace are traced. */
+/* Returns true if threads outside of the tool's pid namespace are traced. After configure. */
 bool target_reaches_outside(const struct run *run);
 
-/* After configure: returns true if no option selects tasks. */
+/* Returns true if no option selects tasks. After configure. */
 bool target_is_everything(const struct run *run);
 
-/* Returns the processes given by -p or a command; none: everything is traced. */
+/* Return the processes selected by -p or a command, if any. */
 bool target_lists_pids(const struct run *run);
 const pid_t *target_pids(const struct run *run);
 size_t target_n_pids(const struct run *run);

@@ -25,9 +25,9 @@
 
 struct taskstate {
 	const struct run *run;
-	struct bpf_link *slots_link; /* gives back slots */
-	int timer_fd;		     /* -1: not made yet */
-	uint64_t n_failed;	     /* failures that have been dealt with */
+	struct bpf_link *slots_link; /* link of the program that frees slots */
+	int timer_fd;		     /* timer for missing states; -1: none */
+	uint64_t n_failed;	     /* failures that were retried */
 };
 
 static const struct taskstate defaults = { .timer_fd = -1 };
@@ -71,8 +71,8 @@ static int configure_taskstate(struct run *run)
 }
 
 /*
- * The iterator doesn't show threads of other pid namespaces. If states are made at fork, running
- * threads there have none.
+ * Warns if threads of other pid namespaces have no state: the iterator doesn't show threads that
+ * already run there, and their states are made at fork.
  */
 static void warn_of_namespace(const struct run *run)
 {
@@ -84,9 +84,9 @@ static void warn_of_namespace(const struct run *run)
 }
 
 /*
- * Attached first, so that no task's end is missed after it took a slot, and until the last report,
- * for which iterators read states: otherwise a new task at a dead one's address would have its
- * state.
+ * Attaches the program that frees an exited task's slot, before any slot is taken and until after
+ * the last report, whose iterators read states: otherwise a new task at a dead task's address would
+ * get its state.
  */
 static int start_taskstate(struct run *run)
 {
@@ -112,9 +112,9 @@ static int leave_out_taskstate(struct run *run)
 }
 
 /*
- * Reads the iterator to its end. Each record is read as soon as its task has been visited: a
- * waiting thread may continue before the loader looks at it. A read() may end within a record; the
- * rest comes with the next read().
+ * Reads the iterator to its end, one record per read(): it is handled right after its task was
+ * visited, since a waiting thread may soon continue. A read() may end within a record, and the next
+ * returns its rest.
  */
 static int read_records(int fd, size_t size, void (*visit)(const void *record, void *arg),
 			void *arg)
@@ -165,7 +165,9 @@ static uint64_t count_failed(const struct run *run)
 	return n;
 }
 
-/* When it runs late, the iterator only makes states: the start of a wait is unknown by then. */
+/*
+ * Sets if the iterator runs late: it then only makes states, since the start of a wait is unknown.
+ */
 static void set_late(const struct run *run, bool late)
 {
 	int fd = bpf_map__fd(map_find(run, ".data.task_late"));
@@ -191,7 +193,7 @@ static enum loop_verdict make_missing(int fd, void *arg)
 	msg_debug("task state: %llu allocations failed at first, %llu still fail",
 		  (unsigned long long)(n_failed - state->n_failed),
 		  (unsigned long long)(count_failed(state->run) - n_failed));
-	state->n_failed = n_failed; /* more have failed since: again next time */
+	state->n_failed = n_failed; /* further failures are retried at the next timer */
 	return LOOP_GO;
 }
 

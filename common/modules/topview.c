@@ -17,12 +17,12 @@
 #include "output/screen.h"
 #include "run/loss.h"
 
-#define LAST_WORDS 6 /* lines of them */
+#define LAST_WORDS 6 /* lines printed after the last table */
 
 struct topview {
 	bool is_over, by_total;
 	char *shown;
-	char *by_total_shown; /* the drawing in the other order; NULL: none */
+	char *by_total_shown; /* the last by_total; NULL: none */
 };
 
 int topview_check(struct run *run)
@@ -101,7 +101,7 @@ static enum loop_verdict on_key(int fd, void *arg)
 	return LOOP_GO;
 }
 
-/* Stops as a shell's job: restores the terminal until the shell continues the job. */
+/* Restores the terminal and stops the process; redraws when the shell continues it. */
 static void pause_view(const struct topview *view)
 {
 	screen_close();
@@ -124,7 +124,7 @@ static enum loop_verdict on_signal(int fd, void *arg)
 	return LOOP_GO;
 }
 
-/* Handles signals: a new terminal size, and a stop (^Z). */
+/* Watches SIGWINCH (the terminal's size changed) and SIGTSTP (^Z). */
 static int watch_signals(const struct run *run)
 {
 	sigset_t set;

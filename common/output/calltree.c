@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Stacks merged into a tree; see calltree.h. Nodes lie in one array and are found through a hash
- * table of (parent, name, kind), because a node may have thousands of children. A node is always
- * made after its parent, so one pass from the array's end computes all totals.
+ * Stacks merged into a tree; see calltree.h. Nodes are in one array, and found by a hash table of
+ * (parent, name, kind), because a node may have thousands of children. A node comes after its
+ * parent in the array, so one pass from the end computes all totals.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,16 +12,16 @@
 #include "output/calltree.h"
 #include "output/quantity.h"
 
-#define NAME_BYTES 32 /* average per node: most nodes share their name with others */
+#define NAME_BYTES 32 /* average bytes per node: many nodes share one name */
 
 struct calltree {
 	struct calltree_node *nodes;
 	size_t count, capacity, max_nodes;
-	uint32_t *slots; /* node numbers, CALLTREE_NONE: free; at most half full */
-	size_t n_slots;	 /* a power of two */
+	uint32_t *slots; /* hash table of node numbers, at most half full; CALLTREE_NONE: free */
+	size_t n_slots;	 /* number of slots, a power of two */
 	struct strpool *names;
 	uint64_t merged;
-	/* total of all values, both kinds: if it doesn't overflow, no other total does */
+	/* total of all values, now and before: if it doesn't overflow, no other total does */
 	uint64_t sum;
 	unsigned int decimals;
 };
@@ -82,7 +82,7 @@ static uint64_t hash_node(uint32_t parent, const char *name, enum frame_kind kin
 	return hash ^ hash >> 32;
 }
 
-/* Returns the slot that holds the node, or the free one where it belongs. name is interned. */
+/* Returns the slot of the node, or the free slot for it. name: interned. */
 static uint32_t *find_slot(const struct calltree *tree, uint32_t parent, const char *name,
 			   enum frame_kind kind)
 {
@@ -128,7 +128,7 @@ uint32_t calltree_child(struct calltree *tree, uint32_t parent, const char *name
 	return child_of(tree, parent, strpool_intern(tree->names, name), kind);
 }
 
-/* False: the total would overflow. */
+/* Adds both values to *sum. False: overflow, and *sum is invalid. */
 static bool add_to_sum(uint64_t *sum, struct calltree_value value)
 {
 	uint64_t both;
@@ -213,7 +213,7 @@ static size_t split(uint64_t *list, size_t n)
 	}
 }
 
-/* Returns the value that the sorted list would have at the index (Hoare's "Find"). */
+/* Returns the value at the index of the sorted list (Hoare's "Find"); reorders the list. */
 static uint64_t select_at(uint64_t *list, size_t n, size_t index)
 {
 	while (n > 1) {
@@ -230,7 +230,7 @@ static uint64_t select_at(uint64_t *list, size_t n, size_t index)
 	return *list;
 }
 
-/* Returns the weight that the larger half of the nodes reaches. */
+/* Returns the median of the nodes' weights, at least 1. */
 static uint64_t median_weight(const struct calltree *tree)
 {
 	uint64_t *weights = mem_zalloc(tree->count, sizeof(*weights)), median;
@@ -242,7 +242,9 @@ static uint64_t median_weight(const struct calltree *tree)
 	return median ? median : 1;
 }
 
-/* Resets to the root, and a new pool of names. The rest of the array stays. */
+/*
+ * Resets the tree to its root, with a new pool of names. The array's other elements stay readable.
+ */
 static void begin_anew(struct calltree *tree)
 {
 	const struct calltree_node root = tree->nodes[CALLTREE_ROOT];
@@ -255,9 +257,9 @@ static void begin_anew(struct calltree *tree)
 }
 
 /*
- * Moves the nodes that weigh more than the limit towards the array's beginning, and their names
- * into a new pool; the others' values go to the nearest ancestor that stays, under one child. A
- * parent weighs at least as much as its children, and comes first.
+ * Keeps the nodes that weigh more than the limit: moves them to the array's beginning, and their
+ * names into a new pool. Values of the rest go to a child CALLTREE_MERGED of the nearest ancestor
+ * that stays. A parent comes before its children, and weighs at least as much.
  */
 static void keep_heavy(struct calltree *tree, uint64_t limit)
 {
@@ -302,7 +304,7 @@ bool calltree_shrink(struct calltree *tree)
 	compute_totals(tree);
 	limit = median_weight(tree);
 	keep_heavy(tree, limit);
-	while (has_grown_to(tree, 2) && limit < UINT64_MAX) { /* merged nodes are nodes, too */
+	while (has_grown_to(tree, 2) && limit < UINT64_MAX) { /* nodes CALLTREE_MERGED count, too */
 		limit = limit > UINT64_MAX / 2 ? UINT64_MAX : limit * 2;
 		compute_totals(tree);
 		keep_heavy(tree, limit);
@@ -320,7 +322,7 @@ static int compare_nodes(const void *a, const void *b)
 	return order ? order : ((*x)->kind > (*y)->kind) - ((*x)->kind < (*y)->kind);
 }
 
-/* Links the children anew, in the order of their names. */
+/* Sorts a node's children by name. */
 static void sort_children(struct calltree *tree, struct calltree_node *parent,
 			  const struct calltree_node ***list, size_t *capacity)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Stacks merged into a tree: equal frames with equal callers are one node. What flame graphs, diffs
- * and tables of functions are made from.
+ * Stacks merged into a tree: equal frames with equal callers are one node. Flame graphs, diffs and
+ * tables of functions are made from it.
  *
- * Memory is bounded: when the tree has grown beyond max_nodes, or its names have grown too large,
- * its smallest subtrees are folded into one child of their parent each, named CALLTREE_MERGED, so
- * that no value is lost, only names; see calltree_merged().
+ * Memory is bounded: when the tree exceeds max_nodes, or its names become too large, the smallest
+ * subtrees of a node are merged into one child, named CALLTREE_MERGED. Names are lost, but no
+ * value; see calltree_merged().
  */
 #ifndef CALLTREE_H
 #define CALLTREE_H
@@ -21,7 +21,7 @@
 #define CALLTREE_ROOT	   0U
 #define CALLTREE_NONE	   UINT32_MAX
 
-/* A stack's two values: the drawn one, and in a comparison the earlier one. */
+/* A stack's values: now, and in a comparison the earlier one (before), else 0. */
 struct calltree_value {
 	uint64_t now, before;
 };
@@ -33,11 +33,11 @@ static inline void calltree_value_add(struct calltree_value *sum, struct calltre
 }
 
 struct calltree_node {
-	const char *name; /* interned: one address, one text */
+	const char *name; /* interned: equal names have equal addresses */
 	enum frame_kind kind;
-	uint32_t parent, first_child, next_sibling; /* CALLTREE_NONE: there is none */
+	uint32_t parent, first_child, next_sibling; /* CALLTREE_NONE: none */
 	struct calltree_value self;
-	struct calltree_value total; /* self and all descendants; set by calltree_finish() */
+	struct calltree_value total; /* self plus all descendants; set by calltree_finish() */
 };
 
 struct calltree;
@@ -46,27 +46,27 @@ struct calltree *calltree_new(size_t max_nodes);
 void calltree_free(struct calltree *tree);
 
 /*
- * Returns the child of that name and kind, made if it isn't there. A name is borrowed only for the
- * call. Node numbers are valid until calltree_shrink() returns true.
+ * Returns the child with this name (copied) and kind; makes it if missing. Node numbers are valid
+ * until calltree_shrink() returns true.
  */
 uint32_t calltree_child(struct calltree *tree, uint32_t parent, const char *name,
 			enum frame_kind kind);
 
 /*
- * Makes the tree count in units of 10^-decimals (0 at first): its values are multiplied, or divided
- * and rounded. False, and nothing changed, if the total plus that value would overflow 64 bits.
+ * Makes the tree count in units of 10^-decimals (initially 0): multiplies its values, or divides
+ * and rounds them. False, and nothing changed, if the total plus `more` would overflow 64 bits.
  */
 bool calltree_set_decimals(struct calltree *tree, unsigned int decimals,
 			   struct calltree_value more);
 unsigned int calltree_decimals(const struct calltree *tree);
 
-/* False, and nothing added, if the total of all values would overflow 64 bits. */
+/* Adds to the node's self. False, and nothing added: the tree's total would overflow 64 bits. */
 bool calltree_add(struct calltree *tree, uint32_t node, struct calltree_value value);
 
-/* Merges small nodes if the tree has grown too large; to be called between stacks. */
+/* Merges small nodes if the tree is too large: true, node numbers change. Called between stacks. */
 bool calltree_shrink(struct calltree *tree);
 
-/* Computes the totals and sorts children by name. Nothing is added after it. */
+/* Computes the totals and sorts children by name. No value may be added afterwards. */
 void calltree_finish(struct calltree *tree);
 
 const struct calltree_node *calltree_node(const struct calltree *tree, uint32_t node);

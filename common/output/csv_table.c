@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tables as CSV, fields quoted as in RFC 4180: a header, then lines of all reports, which begin
- * with their type and the report's window. Columns have the names that they have in JSON.
+ * Tables as CSV, fields quoted as in RFC 4180: one header per file, then a line for each row, which
+ * begins with its type and the report's window. Column names are those of JSON.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A call tree drawn as a flame graph; see flamegraph.h. Browsers are slow with many elements, so
- * only the widest frames are elements of their own, with a title; the rest of a row that has one
- * colour is one path. A table lists all frames for the script, callers first, from which it draws
- * zoomed frames in the same way. Colours and script stand in flamegraph.css and flamegraph.js.
+ * only the widest frames are elements, with a title; the other frames of a row that have one colour
+ * are one path. A table of all frames, callers first, is for the script, which draws zoomed frames
+ * in the same way. Styles and script are in flamegraph.css and flamegraph.js.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -25,13 +25,13 @@
 #define PAD_SIDE	 10
 #define PAD_TOP		 58
 #define PAD_BOTTOM	 34
-#define CHARACTER_WIDTH	 7.2 /* of 12 pixel monospace text */
+#define CHARACTER_WIDTH	 7.2 /* pixels, monospace text of 12 pixels */
 #define SHADES		 6
 #define DIFF_SHADES	 7
 #define LEGEND_MIN_WIDTH 800
-#define MAX_ELEMENTS	 4000 /* and the script's maxElements */
-#define MIN_ELEMENT	 1.0  /* pixels */
-/* limit of an element's size: libxml2 reads no text of more than 10 MB */
+#define MAX_ELEMENTS	 4000 /* the same as the script's maxElements */
+#define MIN_ELEMENT	 1.0  /* minimum width, pixels */
+/* maximum lines of the table per element: libxml2 rejects texts of more than 10 MB */
 #define TABLE_LINES 1000
 
 struct drawing {
@@ -40,26 +40,26 @@ struct drawing {
 	const struct flamegraph *how;
 	uint64_t total;
 	double before_scale;
-	double max_delta; /* the largest growth or shrinkage, as a value */
-	double pixels;	  /* of one unit of value */
+	double max_delta; /* largest growth or shrinkage, in units of value */
+	double pixels;	  /* width of one unit of value */
 	size_t rows;
-	struct box *boxes; /* callers first, from left to right */
+	struct box *boxes; /* ordered callers first, from left to right */
 	size_t n_boxes, boxes_capacity;
-	double min_element; /* narrower boxes, in pixels, are drawn as parts of a path */
+	double min_element; /* pixels; narrower boxes are parts of a path */
 };
 
-/* A drawn frame: a node, or several that are too narrow. */
+/* A drawn frame: a node, or several too narrow siblings together. */
 struct box {
-	const struct calltree_node *node; /* NULL: several */
+	const struct calltree_node *node; /* NULL: several narrow nodes */
 	struct calltree_value value;
-	uint64_t left; /* total value of everything left of it */
+	uint64_t left; /* total value of the boxes to its left */
 	uint32_t row;
 	uint32_t n_merged;
-	bool is_waker;	/* in a waker's stack, after a "--" */
-	bool is_kernel; /* the kernel's entry or called by it, if frames have no suffixes */
+	bool is_waker;	/* in a waker's stack: after "--" */
+	bool is_kernel; /* the kernel's entry function or below it, in stacks without suffixes */
 };
 
-/* A colour is a class of the style sheet: a letter and a digit. */
+/* A colour: a class of the style sheet, which is a letter and a digit. */
 #define COLOUR(letter, shade) ((unsigned int)(letter) << 8 | (unsigned int)(shade))
 #define COLOUR_FORMAT	      "%c%u"
 #define COLOUR_ARGS(colour)   (colour) >> 8, (colour)&0xff
@@ -74,7 +74,7 @@ static bool is_narrow(const struct drawing *d, uint64_t value)
 	return (double)value * d->pixels < d->how->min_width || !value;
 }
 
-/* Returns the number of rows from this node up that have something to draw. */
+/* Returns the number of rows with drawn frames, from this node upwards. */
 static size_t count_rows(const struct drawing *d, const struct calltree_node *node)
 {
 	const struct calltree_node *child;
@@ -100,7 +100,7 @@ static double delta_of(const struct drawing *d, struct calltree_value value)
 	double before = (double)value.before * d->before_scale;
 	double delta = (double)value.now - before;
 
-	return fabs(delta) <= 1e-12 * before ? 0 : delta; /* nothing but rounding */
+	return fabs(delta) <= 1e-12 * before ? 0 : delta; /* a rounding error */
 }
 
 static void prepare_differences(struct drawing *d, const struct calltree_node *node)
@@ -128,7 +128,7 @@ static int shade_of(const char *name)
 	return (int)((hash ^ hash >> 16) % SHADES);
 }
 
-/* The square root of the share, since most are small. */
+/* Returns the shade of a share, by its square root, since most shares are small. */
 static int shade_of_share(double share)
 {
 	int shade = 0;
@@ -147,7 +147,7 @@ static unsigned int diff_colour_of(const struct drawing *d, const struct box *bo
 	return COLOUR(delta < 0 ? 'b' : 'r', shade_of_share(share));
 }
 
-/* Returns the letter of a thread state after a stack; 'm': another marker. */
+/* Returns the colour's letter of a marker: a thread state, or 'm' for the rest. */
 static char letter_of_mark(const char *name)
 {
 	static const struct {
@@ -192,7 +192,7 @@ static double percent(double part, double whole)
 	return whole > 0 ? 100 * part / whole : 0;
 }
 
-/* Returns the printable name, to be freed. */
+/* Returns the box's name, escaped, freed by the caller. */
 static char *box_name(const struct box *box)
 {
 	return box->node ? mem_escape(box->node->name)
@@ -354,7 +354,7 @@ static void choose_min_element(struct drawing *d)
 		d->min_element *= 1.25;
 }
 
-/* ---- frames without elements of their own ---- */
+/* ---- frames drawn as paths ---- */
 
 struct part {
 	const struct box *box;
@@ -443,7 +443,7 @@ static void print_frames(const struct drawing *d)
 
 /* ---- title, legend, script ---- */
 
-/* A kind's shades differ a little in hue and lightness. */
+/* Prints the style of each kind's shades, which differ slightly in hue and lightness. */
 static void print_shades(FILE *f)
 {
 	static const struct {

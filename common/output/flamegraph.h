@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A call tree drawn as a flame graph: one self-contained SVG (SVG 1.1, W3C) with a script for zoom,
- * search and keys, readable without it. Names come from the traced side: they are escaped, and the
- * script takes them as text only.
+ * search and keys, readable without the script. Names come from traced programs, so they are
+ * escaped, and the script handles them as text only.
  */
 #ifndef FLAMEGRAPH_H
 #define FLAMEGRAPH_H
@@ -15,13 +15,13 @@
 struct flamegraph {
 	const char *title;    /* NULL: "Flame graph" */
 	const char *subtitle; /* facts about the run; NULL: none */
-	const char *unit;     /* unit as in a profile: "samples", "microseconds"; without a "(" */
-	uint32_t width;	      /* pixels */
-	double min_width;     /* narrower frames, in pixels, are merged with their siblings */
+	const char *unit;     /* unit of values: "samples", "microseconds"; without a "(" */
+	uint32_t width;	      /* width of the picture, pixels */
+	double min_width;     /* pixels; narrower frames are merged with narrow siblings */
 	bool inverted;	      /* roots on top: an icicle graph */
-	bool leaves_first;    /* the tree's stacks begin with their leaf */
+	bool leaves_first;    /* the tree's stacks are reversed: leaf first */
 	bool differential;    /* colours show growth and shrinkage from `before` to `now` */
-	/* factor that makes `before` comparable; 0: chosen so that totals are equal */
+	/* factor for `before`; 0: the factor that makes the totals equal */
 	double before_scale;
 };
 
@@ -30,7 +30,7 @@ struct flamegraph {
 		.unit = "samples", .width = 1200, .min_width = 0.1 \
 	}
 
-/* Draws a finished tree. Errors are left in the stream. */
+/* Draws a finished tree. Write errors stay in the stream (ferror(3)). */
 void flamegraph_write(FILE *f, const struct calltree *tree, const struct flamegraph *how);
 
 #endif

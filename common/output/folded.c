@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Folded stacks; see folded.h. Lines are cut in place. A function's name may hold blanks, so the
- * value is the word after the last one.
+ * Folded stacks; see folded.h. Lines are cut in place. A function's name may contain blanks, so the
+ * value is the word after the last blank.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ void folded_close(struct folded_reader *reader)
 	reader->text = NULL;
 }
 
-/* False, and nothing changed, on overflow of 64 bits. */
+/* Appends a digit to the number. False, and nothing changed: overflow of 64 bits. */
 static bool add_digit(uint64_t *number, char digit)
 {
 	uint64_t sum;
@@ -38,7 +38,7 @@ static bool add_digit(uint64_t *number, char digit)
 	return true;
 }
 
-/* Takes "e-3", or nothing. */
+/* Parses an exponent, "e-3" or none, into *decimals. */
 static bool take_exponent(const char *text, int *decimals)
 {
 	char *end;
@@ -64,7 +64,7 @@ static bool limit_decimals(struct folded_reader *reader, struct folded_number *n
 	return quantity_shift(&number->digits, limited - decimals);
 }
 
-/* Reads "7", "0.25", ".5" or "1e-3". */
+/* Parses "7", "0.25", ".5" or "1e-3". False: not a number. */
 static bool parse_number(struct folded_reader *reader, const char *text,
 			 struct folded_number *number)
 {
@@ -91,7 +91,7 @@ static bool parse_number(struct folded_reader *reader, const char *text,
 	       limit_decimals(reader, number, decimals);
 }
 
-/* Cuts the number after the last blank off the text. */
+/* Cuts the number after the last blank off the text. False: none. */
 static bool take_value(struct folded_reader *reader, char *text, struct folded_number *value)
 {
 	char *blank = strrchr(text, ' ');
@@ -102,7 +102,7 @@ static bool take_value(struct folded_reader *reader, char *text, struct folded_n
 	return true;
 }
 
-/* Cuts a suffix of stackcollapse-perf.pl --all, and our -a; without one: other. */
+/* Cuts off a suffix of stackcollapse-perf.pl --all or our -a. Returns its kind; none: other. */
 static enum frame_kind take_suffix(char *name, enum frame_kind other)
 {
 	static const struct {
@@ -126,7 +126,7 @@ static enum frame_kind take_suffix(char *name, enum frame_kind other)
 }
 
 /*
- * Two markers separate parts of a stack: "-" user from kernel frames, "--" both from the waker's.
+ * Returns true for separators: "-" between user and kernel frames, "--" before the waker's frames.
  */
 static bool is_mark(const char *name)
 {
@@ -156,7 +156,7 @@ static void mark_remark(struct folded_line *line)
 
 static bool split_frames(char *text, struct folded_line *line)
 {
-	enum frame_kind kind = FRAME_USER; /* of frames that don't say */
+	enum frame_kind kind = FRAME_USER; /* kind of frames without a suffix */
 	char *next = text;
 
 	line->n_frames = 0;
@@ -199,7 +199,7 @@ void folded_refuse(struct folded_reader *reader)
 		reader->first_refused = reader->lines;
 }
 
-/* A thread may be named "#1". */
+/* Returns true for a comment, but not for a stack of a thread named "#1". */
 static bool is_comment(const char *text)
 {
 	return text[0] == '#' && (text[1] == ' ' || !strchr(text, ';'));

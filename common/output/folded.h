@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Folded stacks, ours and those of the stackcollapse programs: "root;...;leaf VALUE", one per line.
- * The suffixes _[k], _[i], _[j] denote the kind of a frame. Values may be fractions: 0.25, 1e-3.
+ * Folded stacks, as our tools and the stackcollapse programs write them: lines "root;...;leaf
+ * VALUE". The suffixes _[k], _[i], _[j] denote a frame's kind. Values may be fractions: 0.25, 1e-3.
  */
 #ifndef FOLDED_H
 #define FOLDED_H
@@ -16,7 +16,7 @@
 #define FOLDED_MAX_DECIMALS 19
 
 struct folded_frame {
-	char *name; /* without its suffix */
+	char *name; /* name without its suffix */
 	enum frame_kind kind;
 };
 
@@ -31,35 +31,35 @@ struct folded_line {
 		frames[FOLDED_MAX_FRAMES]; /* root first; names valid until the next line */
 	size_t n_frames;
 	struct folded_number value;
-	struct folded_number before; /* second value, in lines with two; 0 otherwise */
+	struct folded_number before; /* first value of lines with two, else 0 */
 };
 
 struct folded_reader {
 	FILE *file;
-	bool has_two_values; /* the line is "stack BEFORE NOW", the format of folded differences */
+	bool has_two_values; /* lines are "stack BEFORE NOW", as folded differences */
 	uint64_t lines;	     /* lines read so far, blank ones and comments too */
-	uint64_t refused;    /* of those, not folded stacks */
+	uint64_t refused;    /* number of lines that are not folded stacks */
 	uint64_t first_refused;
-	bool is_rounded; /* digits of a fraction were dropped */
-	char *text;	 /* getline()'s */
+	bool is_rounded; /* fractions were rounded */
+	char *text;	 /* line buffer of getline(3) */
 	size_t text_size;
 };
 
-/* The file stays the caller's. */
+/* Open and close a reader of a file, which stays open. */
 void folded_open(struct folded_reader *reader, FILE *file, bool has_two_values);
 void folded_close(struct folded_reader *reader);
 
-/* Counts the current line among those refused. */
+/* Counts the current line as refused. */
 void folded_refuse(struct folded_reader *reader);
 
 /*
- * Finds the next stack; other lines are counted and skipped. Blank lines are ignored, and so are
- * comments, which begin with "# ", or with "#" and have no ";": a thread may be named "#1". False
- * at the end, or after a read error, which stays in the file.
+ * Reads the next stack. Counts and skips other lines, but ignores blank lines and comments, which
+ * begin with "# ", or with "#" and contain no ";": a thread may be named "#1". False at the end, or
+ * after a read error, which stays in the file (ferror(3)).
  */
 bool folded_read(struct folded_reader *reader, struct folded_line *line);
 
-/* Writes a stack's first name, escaped, and so that no reader takes its line for a comment. */
+/* Writes a stack's first name, escaped also so that its line is not a comment. */
 void folded_print_root(FILE *f, const char *name);
 
 #endif

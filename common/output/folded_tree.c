@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Folded stacks read into a call tree and written from one; see folded_tree.h. Neighbouring lines
- * often begin with the same frames: those are compared as text and not looked up again.
+ * Folded stacks read into a call tree and written from one; see folded_tree.h. Adjacent lines often
+ * begin with the same frames: these are compared as text instead of looked up.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,7 +17,7 @@
 
 /* ---- reading ---- */
 
-/* The nodes of the previous line. */
+/* The previous line's nodes, root first. */
 struct path {
 	uint32_t nodes[FOLDED_MAX_FRAMES];
 	size_t n;
@@ -39,7 +39,7 @@ static bool is_wanted(const struct folded_line *line, struct name_filter *names)
 	return !names || name_filter_keeps(names, verdict);
 }
 
-/* Adds a value, in the smallest unit so far that doesn't overflow 64 bits. */
+/* Adds a value, in the finest unit used so far that doesn't overflow 64 bits. False: overflow. */
 static bool add_value(struct calltree *tree, uint32_t node, struct folded_number now,
 		      struct folded_number before, bool *is_rounded)
 {
@@ -61,7 +61,7 @@ static bool add_value(struct calltree *tree, uint32_t node, struct folded_number
 	}
 }
 
-/* False if the total of the values overflows. */
+/* Adds a line's stack unless filtered. False: the total overflows. */
 static bool add_line(struct calltree *tree, struct path *path, const struct folded_line *line,
 		     const struct folded_input *input, bool *is_rounded)
 {
@@ -208,7 +208,7 @@ static void collect(struct leaves *leaves, const struct calltree *tree, uint32_t
 		collect(leaves, tree, i);
 }
 
-/* Leaves of equal value stay in the tree's order, by name. */
+/* Orders leaves by value, largest first. Equal ones stay in the tree's order, by name. */
 static int compare_leaves(const void *a, const void *b)
 {
 	const struct leaf *x = a, *y = b;

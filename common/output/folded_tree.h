@@ -10,23 +10,23 @@
 #include "output/name_filter.h"
 
 enum folded_column {
-	FOLDED_NOW,    /* values count as now */
-	FOLDED_BEFORE, /* ... as before */
-	FOLDED_BOTH,   /* two values on each line: before and now */
+	FOLDED_NOW,    /* values are the current ones */
+	FOLDED_BEFORE, /* values are the earlier ones */
+	FOLDED_BOTH,   /* lines have both values: BEFORE NOW */
 };
 
 struct folded_input {
-	const char *path; /* for messages */
-	FILE *file;	  /* stays the caller's */
+	const char *path; /* name for messages */
+	FILE *file;	  /* not closed */
 	enum folded_column column;
-	bool reverse;		   /* leaf first: callees become the callers */
-	struct name_filter *names; /* NULL: every stack is taken */
-	double *left_out;	   /* total of filtered values, without the earlier ones */
+	bool reverse;		   /* reverses stacks: leaf first */
+	struct name_filter *names; /* filter of stacks; NULL: all stacks */
+	double *left_out;	   /* total of the filtered stacks' current values */
 };
 
 /*
- * Adds a file's stacks; the tree is not finished. Other lines are skipped and counted in a warning;
- * a file without stacks, or one that can't be read, is an error, printed. 0 or -errno.
+ * Adds a file's stacks, without calltree_finish(). Skips other lines, with a warning of their
+ * number. 0 or -errno, printed: the file contains no stacks, or can't be read.
  */
 int folded_tree_read(struct calltree *tree, const struct folded_input *input);
 
@@ -38,8 +38,8 @@ struct folded_set {
 };
 
 /*
- * Adds n files and finishes the tree; none, or "-", is standard input. Prints the share that the
- * name filters drop. 0 or -errno.
+ * Adds n files and finishes the tree; no file, or "-", is standard input. Prints the share that the
+ * name filters drop. 0 or -errno, printed.
  */
 int folded_tree_read_files(struct calltree *tree, size_t n, char **paths,
 			   const struct folded_set *set);

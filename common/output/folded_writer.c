@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Folded stacks: one line per stack, root first, as flame graph programs read them. A line does not
- * say everything about a sample (not its pid, for one), so samples are merged by the text that they
- * have in common: some readers take the last of several equal lines for the whole. Texts are
- * generated when needed, since all together are many times larger than the samples.
+ * contain all properties of a sample (for example its pid), so samples with equal text are merged:
+ * some readers use only the last of several equal lines. Texts are generated when needed, since all
+ * of them take many times the memory of the samples.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 
 /* Samples with the same text. */
 struct line {
-	const struct sample *sample; /* one of them */
+	const struct sample *sample; /* one of these samples */
 	uint64_t hash, value;
 };
 

@@ -21,7 +21,7 @@ struct known_frame {
 struct frame_table {
 	struct hashtable frames;
 	struct strpool *texts;
-	size_t n_kept; /* number of strings after the last release of unused ones */
+	size_t n_kept; /* number of strings after the last renew_texts() */
 };
 
 struct frame_table *frame_table_new(void)
@@ -105,7 +105,7 @@ void frame_release(const struct frame *frame)
 	container_of((struct frame *)frame, struct known_frame, frame)->n_users--;
 }
 
-/* ---- letting go ---- */
+/* ---- release ---- */
 
 static void release(struct hashlink *link, void *arg)
 {
@@ -127,7 +127,7 @@ static void move_frame(struct hashlink *link, void *arg)
 	hashtable_add(&table->frames, link, hash_frame(&known->frame));
 }
 
-/* Makes a new pool with the strings that are still used. */
+/* Moves the strings in use to a new pool and frees the old one. */
 static void renew_texts(struct frame_table *table)
 {
 	struct hashtable frames = table->frames;

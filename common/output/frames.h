@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Frames of stacks, and a table that has each of them once: equal frames have equal addresses. */
+/* Frames of stacks, and a table of distinct frames: equal frames have equal addresses. */
 #ifndef FRAMES_H
 #define FRAMES_H
 
@@ -10,11 +10,11 @@
 
 enum frame_kind {
 	FRAME_USER,
-	FRAME_INLINED, /* user code that the compiler put into its caller */
-	FRAME_JIT,     /* user code made at run time */
-	FRAME_RUNTIME, /* a function of a managed runtime, in the place of its interpreter */
+	FRAME_INLINED, /* user code inlined into its caller */
+	FRAME_JIT,     /* user code generated at run time */
+	FRAME_RUNTIME, /* a managed runtime's function, in place of its interpreter's frame */
 	FRAME_KERNEL,
-	FRAME_MARK, /* not code: a separator or a remark, such as "--" or "[still running]" */
+	FRAME_MARK, /* not code: a separator or a remark, such as "--" or "[blocked]" */
 };
 
 /*
@@ -24,11 +24,11 @@ enum frame_kind {
 struct frame {
 	const char *name;
 	enum frame_kind kind;
-	uint32_t line;		   /* of its source, being executed */
-	const char *file;	   /* NULL: unknown, or not requested */
-	const char *symbol;	   /* the linker's name; NULL: the same, unknown or not requested */
+	uint32_t line;		   /* source line being executed; 0: unknown, or not requested */
+	const char *file;	   /* source file; NULL: unknown, or not requested */
+	const char *symbol;	   /* the linker's name; NULL: as name, unknown or not requested */
 	const struct image *image; /* borrowed; NULL: no image, or not requested */
-	uint64_t address; /* ELF virtual address in the image; a caller's is inside the call */
+	uint64_t address; /* ELF virtual address in the image; a caller's is inside its call */
 };
 
 struct frame_table;
@@ -37,8 +37,8 @@ struct frame_table *frame_table_new(void);
 void frame_table_free(struct frame_table *table);
 
 /*
- * Returns the table's copy of a frame, texts included, for one more user. It stays where it is
- * until all its users have released it and frame_table_release() is called.
+ * Returns the table's copy of a frame, with its texts, and counts a user. The copy is freed by
+ * frame_table_release() after all users have called frame_release().
  */
 const struct frame *frame_table_get(struct frame_table *table, const struct frame *frame);
 void frame_release(const struct frame *frame);

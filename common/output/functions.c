@@ -10,7 +10,7 @@
 #include "output/functions.h"
 #include "output/quantity.h"
 
-/* A function during the walk of the tree; depth: how often it is among the current callers. */
+/* A function during the walk of the tree. depth: number of its frames among the current callers. */
 struct entry {
 	struct function function;
 	uint32_t depth;
@@ -18,10 +18,10 @@ struct entry {
 
 struct walk {
 	const struct calltree *tree;
-	struct idmap entries; /* by name and kind */
+	struct idmap entries; /* struct entry by name and kind */
 };
 
-/* Addresses of user space have at most 56 bits. */
+/* Returns the function's entry; makes it if needed. User addresses have at most 56 bits. */
 static struct entry *find_entry(struct walk *walk, const struct calltree_node *node)
 {
 	uint64_t id = (uint64_t)node->kind << 56 | (uintptr_t)node->name;
@@ -38,8 +38,8 @@ static struct entry *find_entry(struct walk *walk, const struct calltree_node *n
 
 /* State of a walk: the node that a node's own value belongs to. */
 struct place {
-	const struct calltree_node *owner; /* NULL: nobody's yet */
-	bool is_wakers;			   /* all descendants are part of the waker's stack */
+	const struct calltree_node *owner; /* NULL: none yet */
+	bool is_wakers;			   /* node and descendants are in a waker's stack */
 };
 
 static void visit_children(struct walk *walk, const struct calltree_node *node, struct place place);
@@ -57,7 +57,7 @@ static void visit_function(struct walk *walk, const struct calltree_node *node, 
 	entry->depth--;
 }
 
-/* A remark or a separator is not a function: its value is that of the function above it. */
+/* Visits a node. A marker is not a function: its value goes to its caller function. */
 static void visit(struct walk *walk, const struct calltree_node *node, struct place place)
 {
 	bool stands_alone = !place.owner && (node->self.now || node->first_child == CALLTREE_NONE);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Call trees by function: each function's own value, and that including its callees. */
+/*
+ * Call trees by function: a function's own value (self), and its value including callees (total).
+ */
 #ifndef FUNCTIONS_H
 #define FUNCTIONS_H
 
@@ -9,21 +11,21 @@
 #include "output/calltree.h"
 
 struct function {
-	const char *name; /* the tree's */
+	const char *name; /* borrowed from the tree */
 	enum frame_kind kind;
 	struct calltree_value self, total; /* total: recursion is counted once */
 };
 
 struct functions {
-	/* sorted by the chosen value, largest first, then by the other one, then by name */
+	/* sorted by total or self, largest first, then by the other value, then by name */
 	struct function *list;
 	size_t n;
 };
 
 /*
- * Makes the functions of a finished tree, which must outlive them; freed with functions_free().
- * Markers (FRAME_MARK) are not functions: their value goes to the function above them. Only stacks
- * without any function stand for themselves.
+ * Makes the functions of a finished tree, which must outlive the result; freed with
+ * functions_free(). A marker's value (FRAME_MARK) goes to its caller function; only in stacks
+ * without any function, markers count as functions. by_total: sorts by total.
  */
 struct functions *functions_new(const struct calltree *tree, bool by_total);
 void functions_free(struct functions *functions);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Histograms: percentiles from log-linear slots, and the table that users of BCC's tools know.
- * Slots are finer than the table's rows, so that a percentile is more exact than a row's edge.
+ * Histograms: percentiles from log-linear slots, and the table of BCC's tools. Slots are finer than
+ * the table's rows, so that a percentile is more exact than a row's edge.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -197,8 +197,8 @@ static double to_unit(const struct hist_unit *unit, double fixed)
 }
 
 /*
- * A value being recorded while the map is read may be counted in its slot and not yet in max; the
- * slot's first value is then the better answer.
+ * Returns the maximum. While a value is being recorded, it may be counted in its slot but not in
+ * max yet: the result is at least the slot's first value.
  */
 static uint64_t max_fixed(const struct hist *h)
 {
@@ -212,7 +212,7 @@ static uint64_t max_fixed(const struct hist *h)
 	return 0;
 }
 
-/* Returns the slot of the value with that rank, which is at least 1 and at most the count. */
+/* Returns the slot that contains the value of this rank (1 to the count). */
 static struct position find_rank(const struct hist *h, uint64_t rank)
 {
 	struct position at = { 0, 0 };
@@ -248,7 +248,7 @@ double hist_percentile(const struct hist *h, const struct hist_unit *unit, doubl
 	struct position at;
 	double middle, max = hist_max(h, unit);
 
-	/* The last rank's value is known exactly. */
+	/* The highest value is known exactly. */
 	if (rank == count)
 		return max;
 	at = find_rank(h, rank);
@@ -279,9 +279,7 @@ uint64_t hist_to_ns(const struct hist_unit *unit, double value)
 	return (uint64_t)(fixed * (double)(1ULL << unit->shift) / (double)unit->mult + 0.5);
 }
 
-/*
- * Returns the row of a value: its power of two in printed units, where 0 and 1 share the first row.
- */
+/* Returns the row of a value: its power of two in printed units. 0 and 1 share the first row. */
 static uint32_t row_of(const struct hist_unit *unit, uint64_t fixed)
 {
 	uint64_t v = fixed >> unit->fraction_bits;
@@ -292,7 +290,7 @@ static uint32_t row_of(const struct hist_unit *unit, uint64_t fixed)
 struct rows {
 	const struct hist_unit *unit;
 	uint64_t counts[MAX_ROWS];
-	uint32_t n; /* rows up to the last one that holds a value */
+	uint32_t n; /* number of rows, up to the last nonempty one */
 };
 
 static void add_to_row(const struct hist_slot *slot, void *arg)
@@ -324,7 +322,7 @@ static void print_table(FILE *f, const struct hist *h, const struct hist_unit *u
 	hist_visit(h, add_to_row, &rows);
 	if (!rows.n)
 		return;
-	wide = rows.n > 33; /* BCC's limit: numbers of the last row have more than ten digits */
+	wide = rows.n > 33; /* BCC's limit: edges of the last row have more than ten digits */
 	for (uint32_t i = 0; i < rows.n; i++)
 		max_count = max_u64(max_count, rows.counts[i]);
 	fprintf(f, "%*s%-*s : count    distribution\n", wide ? 15 : 5, "", wide ? 29 : 19,
@@ -333,7 +331,7 @@ static void print_table(FILE *f, const struct hist *h, const struct hist_unit *u
 		print_row(f, i, rows.counts[i], max_count, wide);
 }
 
-/* Prints at least three digits; nanoseconds have no fractions. */
+/* Prints a statistic with at least three digits. Nanoseconds and bytes have no fractions. */
 static void print_value(FILE *f, const struct hist_unit *unit, const char *name, double v)
 {
 	int decimals = v >= 100 ? 0 : v >= 10 ? 1 : v >= 1 ? 2 : 3;
@@ -341,7 +339,7 @@ static void print_value(FILE *f, const struct hist_unit *unit, const char *name,
 	fprintf(f, "  %s %.*f", name, unit->fraction_bits ? decimals : 0, v);
 }
 
-/* Statistics that are printed, and the percentile that each is; 0: the average. */
+/* Printed statistics. percent: the percentile; 0: the average. */
 static const struct statistic {
 	const char *text, *key;
 	double percent;

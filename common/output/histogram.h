@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Histograms as the loader keeps and prints them; recorded by bpf/lib/hist.bpf.h (abi/hist.h). */
+/* Histograms: merging, statistics, printing. Recorded by bpf/lib/hist.bpf.h (abi/hist.h). */
 #ifndef HISTOGRAM_H
 #define HISTOGRAM_H
 
@@ -10,11 +10,11 @@
 #include "output/json.h"
 
 /*
- * How values are recorded and printed. fixed = (ns * mult) >> shift, by hist_scale(); one printed
- * unit is 2^fraction_bits in fixed point. Whole units of up to HIST_MAX_NS come out exact.
+ * A unit of values: fixed = (ns * mult) >> shift, by hist_scale(); a printed unit is
+ * 2^fraction_bits in fixed point. Whole units of up to HIST_MAX_NS are exact.
  */
 struct hist_unit {
-	const char *name; /* "usecs" */
+	const char *name; /* printed name: "usecs" */
 	uint64_t mult;
 	uint32_t shift, fraction_bits;
 };
@@ -24,9 +24,9 @@ extern const struct hist_unit hist_usecs; /* 1/64 us */
 extern const struct hist_unit hist_msecs; /* 1/65536 ms */
 extern const struct hist_unit hist_bytes; /* fixed = bytes */
 
-/* A histogram. Empty octaves take no memory: there may be one for each of many processes. */
+/* A histogram. Empty octaves take no memory, as each of many processes may have a histogram. */
 struct hist {
-	struct hist_octave *octaves[HIST_OCTAVES]; /* NULL: no values */
+	struct hist_octave *octaves[HIST_OCTAVES]; /* NULL: octave without values */
 };
 
 struct hist *hist_new(void);
@@ -40,9 +40,9 @@ void hist_merge_octave(struct hist *h, uint32_t octave, const struct hist_octave
 void hist_merge(struct hist *h, const struct hist *more);
 
 /*
- * Computes now - before, where `before` is an earlier reading of the same cumulative histogram. In
- * an octave whose maximum has not risen since, the interval's own maximum is unknown: it is taken
- * to be the last value of the highest slot with a count left, but never more than now's maximum.
+ * Computes now - before, where `before` is an earlier reading of the same cumulative histogram. If
+ * an octave's maximum has not risen since, the interval's maximum is unknown: it becomes the last
+ * value of the highest slot that still has a count, but at most now's maximum.
  */
 void hist_subtract(struct hist *now, const struct hist *before);
 
@@ -51,9 +51,9 @@ uint64_t hist_count(const struct hist *h);
 /* Returns the total of all values, in fixed point. */
 uint64_t hist_sum(const struct hist *h);
 
-/* Calls visit for each slot that holds a value, lowest first: values v with first <= v < below. */
+/* A slot: values v with first <= v < below. hist_visit() visits nonempty slots, lowest first. */
 struct hist_slot {
-	uint64_t first, below; /* in fixed point */
+	uint64_t first, below; /* bounds in fixed point */
 	uint64_t count;
 };
 
@@ -61,9 +61,8 @@ void hist_visit(const struct hist *h, void (*visit)(const struct hist_slot *slot
 		void *arg);
 
 /*
- * The following are in printed units; 0 for an empty histogram. Percentiles, with percent in (0,
- * 100], are by nearest rank: the middle of the slot that holds the value of that rank, never above
- * the maximum.
+ * These functions return printed units; 0 for an empty histogram. Percentiles, for percent in (0,
+ * 100], are by nearest rank: the middle of the slot that contains this rank, at most the maximum.
  */
 double hist_percentile(const struct hist *h, const struct hist_unit *unit, double percent);
 double hist_average(const struct hist *h, const struct hist_unit *unit);
@@ -73,15 +72,15 @@ double hist_max(const struct hist *h, const struct hist_unit *unit);
 uint64_t hist_to_ns(const struct hist_unit *unit, double value);
 
 /*
- * Prints BCC's table: the header, a row per power of two from 0 -> 1 to the last one with a value,
- * and the line with count, average and percentiles. Prints nothing but the line for an empty one.
- * Like BCC's, the table has wider numbers and shorter bars when there is a row above 2^33.
+ * Prints BCC's table: the header, a row per power of two from 0 -> 1 to the last nonempty one, and
+ * a line with count, average and percentiles. For an empty histogram, prints only the line. Like
+ * BCC's, the table has wider numbers and shorter bars if a row is above 2^33.
  */
 void hist_print(FILE *f, const struct hist *h, const struct hist_unit *unit);
 
 /*
- * Writes the same as members of a JSON object; buckets are as fine as recorded, and include their
- * first value.
+ * Writes the statistics and buckets as members of a JSON object. Buckets are the recorded slots,
+ * and include their first value.
  */
 void hist_print_json(struct json *json, const struct hist *h, const struct hist_unit *unit);
 

@@ -84,7 +84,7 @@ void json_uint(struct json *json, const char *key, uint64_t value)
 	fprintf(json->f, "%" PRIu64, value);
 }
 
-/* Totals of binary fractions come out exact. */
+/* Writes 15 digits: totals of binary fractions are exact. */
 void json_number(struct json *json, const char *key, double value)
 {
 	begin_member(json, key);

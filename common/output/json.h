@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * JSON (RFC 8259), one object per line. Texts may be anything: bytes that are not valid UTF-8, and
- * C1 controls, become \xNN as in all our output, the backslash itself being escaped.
+ * JSON (RFC 8259), one object per line. Texts may contain any bytes: C1 controls and bytes that are
+ * not valid UTF-8 become \xNN as in all our output, with the backslash escaped for JSON.
  */
 #ifndef JSON_H
 #define JSON_H
@@ -20,7 +20,7 @@ struct json json_begin_line(FILE *f, const char *type);
 void json_end_line(struct json *json);
 
 /*
- * Opens a nested object '{' or list '['; key NULL: it is an item of a list. Closed with the
+ * Opens a nested object '{' or list '['; key NULL: an item of a list. json_close() needs the
  * matching bracket.
  */
 void json_open(struct json *json, const char *key, char bracket);

@@ -68,7 +68,7 @@ static void print_json_frames(struct json *json, const void *data)
 	json_close(json, ']');
 }
 
-/* Prints names, root first, as in folded stacks, without quotes, which CSV would have to escape. */
+/* Prints frames as in folded stacks, root first; quotes become \xNN, as CSV would double them. */
 static void print_frames(FILE *f, const void *data)
 {
 	static const struct writer_style plain;
@@ -80,7 +80,7 @@ static void print_frames(FILE *f, const void *data)
 	}
 }
 
-/* Columns after the value are those of the profile; unused ones have no name. */
+/* The three columns after the value are the profile's columns; unused ones have no name. */
 static const struct table_column columns[] = {
 	{ "value", .kind = CELL_UINT },
 	{ .kind = CELL_UINT },

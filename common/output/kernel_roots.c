@@ -10,7 +10,7 @@
 #include "base/array.h"
 #include "output/kernel_roots.h"
 
-/* "...*": all that begins so. */
+/* A name that ends with "*" is a prefix. */
 static const char *const roots[] = {
 	"entry_SYSCALL_64*",
 	"entry_SYSCALL_compat*",

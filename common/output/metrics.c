@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Metrics since the start of a run; see metrics.h. All histograms have the same edges, from a
- * quarter of a microsecond to 17 s, since servers aggregate buckets by their edge.
+ * Metrics since a run's start; see metrics.h. All histograms have the same edges, from 0.25 us to
+ * 17 s, since servers aggregate buckets by edge.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "output/metrics.h"
 
-#define FIRST_EDGE_LOG2 4  /* in fixed point, 1/64 us */
+#define FIRST_EDGE_LOG2 4  /* the lowest edge is 16/64 us */
 #define N_EDGES		53 /* two per octave; the last is 2^4 << 26, 2^24 us */
 #define IDLE_NS		(300 * NS_PER_S)
 
@@ -21,13 +21,13 @@
 #define FIXED_PER_S (64 * 1e6)
 
 struct series {
-	struct hashlink link; /* series of the family, by their labels */
-	struct series *next;  /* in the order in which they came */
-	char *labels;	      /* as written: "call=\"read\",comm=\"cat\"" */
-	bool has_grown;	      /* since the last report */
+	struct hashlink link; /* in the family's by_labels */
+	struct series *next;  /* next series in the order of creation */
+	char *labels;	      /* labels as written: "call=\"read\",comm=\"cat\"" */
+	bool has_grown;	      /* grown since the last report */
 	uint64_t grown_ns;
 	uint64_t total;	   /* total of a histogram's values, in fixed point */
-	uint64_t *buckets; /* buckets of a histogram, not cumulative; the last has no edge */
+	uint64_t *buckets; /* counts of buckets, not cumulative; the last one has no edge */
 };
 
 /* A metric with its series. */
@@ -96,7 +96,9 @@ struct bucketing {
 	size_t at; /* bucket of the previous slot */
 };
 
-/* Edges coincide with edges of slots; slots come in ascending order. */
+/*
+ * Adds a slot to its bucket. Buckets' edges are also slots' edges; slots come in ascending order.
+ */
 static void add_slot(const struct hist_slot *slot, void *arg)
 {
 	struct bucketing *to = arg;
@@ -124,10 +126,7 @@ static struct family *find_family(struct metrics *metrics, const struct metric *
 	return family;
 }
 
-/*
- * Prints a label. Only the backslash, the quote and the line feed are special in values; no escaped
- * value has a line feed.
- */
+/* Prints a label with backslash and quote escaped. Escaped values contain no line feed. */
 static void print_label(FILE *f, const char *name, const char *value)
 {
 	char *text = mem_escape(value);
@@ -142,9 +141,7 @@ static void print_label(FILE *f, const char *name, const char *value)
 	free(text);
 }
 
-/*
- * Returns the labels as they are written; freed with free(). other: value of all; NULL: their own.
- */
+/* Returns the written labels, freed with free(). other: value of all labels; NULL: their own. */
 static char *labels_text(const struct metric_labels *labels, const char *other)
 {
 	char *text;
@@ -192,8 +189,8 @@ static struct series *add_series(struct family *family, const char *labels)
 
 /*
  * Returns the series with these labels; creates it if needed. A series is identified by its written
- * labels, since different values may be written alike: `\x01` for four characters, and for that
- * byte. A server refuses a file in which two series are alike.
+ * labels, since different values may have equal text: `\x01` as four characters, and as a byte. A
+ * server refuses a file with two equal series.
  */
 static struct series *use_series(struct metrics *metrics, const struct metric *metric,
 				 const struct metric_labels *labels)
@@ -247,8 +244,8 @@ uint64_t metrics_overflows(const struct metrics *metrics)
 /* ---- writing ---- */
 
 /*
- * Prints a sample. edge: of a bucket; NULL: none. With 15 digits, edges such as 0.001536 and counts
- * up to 10^15 are exact.
+ * Prints a value. edge: the bucket's; NULL: no bucket. With 15 digits, edges such as 0.001536 and
+ * counts up to 10^15 are exact.
  */
 static void print_sample(FILE *f, const struct family *family, const struct series *series,
 			 const char *suffix, const char *edge, double value)

@@ -32,7 +32,9 @@ static void add_cell(struct labels *labels, const struct table_column *column,
 	add_label(labels, column->label, number);
 }
 
-/* Counts of 0 create no series, but for those that nothing names. */
+/*
+ * Adds a cell's value. A count of 0 creates no series, unless the series has no labels of its row.
+ */
 static void add_value(struct metrics *metrics, const struct table *table,
 		      const struct table_column *column, const struct cell *cells)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Stacks chosen by the names of their frames; see name_filter.h. A name is matched once: there are
- * few names, but many stacks that have them.
+ * Filters of stacks by frame names; see name_filter.h. Each name is matched once, since many stacks
+ * share few names.
  */
 #include <ctype.h>
 #include <regex.h>
@@ -16,7 +16,8 @@
 #include "output/name_filter.h"
 #include "output/profile.h"
 
-#define VERDICTS_MAX 65536 /* then the cache is cleared: JIT code keeps producing new names */
+/* names; then the cache is cleared, as JIT code keeps producing new names */
+#define VERDICTS_MAX 65536
 #define IS_JUDGED    (1U << 2)
 
 struct name_pattern {
@@ -31,13 +32,13 @@ struct name_verdicts {
 /* ---- the size of a pattern ---- */
 
 /*
- * C libraries expand repetitions before they compile a pattern, take time and memory that grow
- * faster than its length, and recurse for each nested group.
+ * C libraries expand a pattern's repetitions, compile it in time and memory that grow faster than
+ * the expanded length, and recurse for each nested group.
  */
-#define PATTERN_MAX 500 /* characters, repetitions expanded: half a second in musl's library */
+#define PATTERN_MAX 500 /* characters after expansion: half a second in musl */
 #define NESTING_MAX 32
 
-/* Size of a group or of the whole pattern, and of its last item, which may be repeated. */
+/* Size of a group or the pattern: of its last item, which may be repeated, and of those before. */
 struct extent {
 	size_t before_last, last;
 };
@@ -69,7 +70,7 @@ static void close_group(struct measure *m)
 	add_item(m, size);
 }
 
-/* Returns the end of a bracket expression, as of "[^]a[:alpha:]]". */
+/* Returns the end of a bracket expression, such as "[^]a[:alpha:]]". */
 static const char *skip_brackets(const char *at)
 {
 	at += at[1] == '^' ? 2 : 1;
@@ -83,7 +84,10 @@ static const char *skip_brackets(const char *at)
 	return at;
 }
 
-/* "{2,5}": 5. The end of the text is left if it is not closed. */
+/*
+ * Returns the larger bound of a repetition, 5 for "{2,5}", and moves *at to its "}", or to the last
+ * character if it is not closed.
+ */
 static size_t read_bounds(const char **at)
 {
 	size_t from = strtoul(*at + 1, (char **)at, 10), to = from;
@@ -103,7 +107,7 @@ static void repeat_last(struct measure *m, size_t times)
 	*last = bounded(bounded(times ? times : 1) * *last);
 }
 
-/* Returns the item's last character; NULL: the pattern is too large. */
+/* Returns the item's last character; NULL: groups are nested too deeply. */
 static const char *measure_item(struct measure *m, const char *at)
 {
 	switch (*at) {
@@ -122,7 +126,7 @@ static const char *measure_item(struct measure *m, const char *at)
 	case '?':
 		m->levels[m->depth].before_last++;
 		break;
-	case '+': /* "aa*" */
+	case '+': /* counts as "aa*" */
 		repeat_last(m, 2);
 		break;
 	case '{':
@@ -159,7 +163,7 @@ static bool is_too_large(const char *text)
 	return m.levels[0].before_last + m.levels[0].last > PATTERN_MAX;
 }
 
-/* Back references take unbounded time in libraries that support them. */
+/* Returns true for patterns with back references, which take unbounded time in some libraries. */
 static bool has_back_reference(const char *text)
 {
 	for (; (text = strchr(text, '\\')) && text[1]; text += 2)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * --only and --without: which stacks are shown, by the names of their frames. Patterns are POSIX
- * extended regular expressions (regex(7)), and match anywhere in a name. They are bounded, since
- * the C library that compiles them bounds neither its time nor its stack.
+ * --only and --without: filters of stacks by the names of their frames. Patterns are POSIX extended
+ * regular expressions (regex(7)) that match anywhere in a name. Their size is limited, since the C
+ * library limits neither the time nor the stack that it takes to compile them.
  */
 #ifndef NAME_FILTER_H
 #define NAME_FILTER_H
@@ -19,7 +19,7 @@ struct name_patterns {
 
 struct name_filter {
 	struct name_patterns only, without;
-	struct name_verdicts *verdicts; /* of the names judged so far */
+	struct name_verdicts *verdicts; /* cache of name verdicts; NULL: empty */
 };
 
 enum name_verdict { NAME_IS_ONLY = 1 << 0, NAME_IS_WITHOUT = 1 << 1 };
@@ -29,15 +29,12 @@ int name_patterns_parse(const char *what, const char *text, void *dest);
 
 bool name_filter_is_set(const struct name_filter *filter);
 
-/*
- * Returns the matches of a name as bits of enum name_verdict. A stack's verdict is the OR of its
- * names' verdicts.
- */
+/* Return a name's verdict, bits of enum name_verdict, or a stack's: the OR of its names'. */
 unsigned int name_filter_judge(struct name_filter *filter, const char *name);
 unsigned int name_filter_judge_frames(struct name_filter *filter, const struct frame *const *frames,
 				      size_t n);
 
-/* Returns true if a stack with that verdict is shown. */
+/* Returns true if a stack with this verdict is shown. */
 bool name_filter_keeps(const struct name_filter *filter, unsigned int verdict);
 
 /* Frees the filter's contents. */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Stacks as pprof reads them: a gzip'd message of profile.proto (github.com/google/pprof, proto/).
- * Each string, function, mapping and location is written once and has a number. Those whose
- * messages have the same bytes share a number.
+ * Stacks in pprof's format: a gzip'd message of profile.proto (github.com/google/pprof, proto/).
+ * Each distinct string, function, mapping and location is written once and has a number; equal
+ * bytes have the same number.
  *
- * Addresses are ELF virtual addresses of a file, not of a process. So each mapping begins at 0 and
- * covers all memory.
+ * Addresses are ELF virtual addresses of a file, not of a process, so each mapping covers all
+ * memory from 0.
  */
 #include <inttypes.h>
 #include <limits.h>
@@ -24,7 +24,7 @@
 #include "output/protobuf.h"
 #include "output/writer.h"
 
-/* profile.proto: the fields of its messages that are used. */
+/* Field numbers of profile.proto's messages that are used. */
 enum profile_field {
 	PROFILE_SAMPLE_TYPE = 1,
 	PROFILE_SAMPLE = 2,
@@ -43,7 +43,7 @@ enum value_type_field { VALUE_TYPE = 1, VALUE_UNIT = 2 };
 enum sample_field { SAMPLE_LOCATION = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3 };
 enum label_field { LABEL_KEY = 1, LABEL_TEXT = 2, LABEL_NUMBER = 3, LABEL_UNIT = 4 };
 
-#define OWN_NUMBER 1 /* field number of messages that other messages refer to */
+#define OWN_NUMBER 1 /* field of a message's own number, for references from other messages */
 
 enum mapping_field {
 	MAPPING_LIMIT = 3,
@@ -59,9 +59,9 @@ enum location_field { LOCATION_MAPPING = 2, LOCATION_ADDRESS = 3, LOCATION_LINE 
 enum line_field { LINE_FUNCTION = 1, LINE_NUMBER = 2 };
 enum function_field { FUNCTION_NAME = 2, FUNCTION_SYMBOL = 3, FUNCTION_FILE = 4 };
 
-/* A message or a text, numbered from 0 on in its table. */
+/* A message or text in its table, numbered from 0. */
 struct item {
-	struct hashlink link; /* by its bytes */
+	struct hashlink link; /* in the table, by its bytes */
 	uint64_t number;
 	size_t n;
 	unsigned char bytes[];
@@ -70,15 +70,15 @@ struct item {
 struct pprof {
 	struct protobuf out;
 	struct hashtable strings, functions, mappings, locations;
-	struct idmap known_frames, known_images, known_texts; /* see known_get() */
-	uint64_t *list;					      /* of a sample's locations */
+	struct idmap known_frames, known_images, known_texts; /* numbers by address */
+	uint64_t *list;					      /* numbers of a sample's locations */
 	size_t n_list, list_cap;
-	const char *type; /* type of the values; NULL: only their unit is known */
+	const char *type; /* type of the values; NULL: derived from their unit */
 	const struct profile *profile;
-	const struct sample_period *period; /* NULL: a sample stands for no time */
+	const struct sample_period *period; /* NULL: nothing was sampled */
 };
 
-/* Type names that pprof users expect for each unit. */
+/* Usual pprof type names for units. */
 static const struct unit_type {
 	const char *unit, *type;
 } unit_types[] = {
@@ -87,7 +87,7 @@ static const struct unit_type {
 	{ "bytes", "inuse_space" },
 };
 
-/* ---- numbers of written messages ---- */
+/* ---- numbers of messages ---- */
 
 static uint64_t hash_bytes(const unsigned char *bytes, size_t n)
 {
@@ -137,7 +137,10 @@ static uint64_t number_text(struct pprof *p, const char *text)
 	return number;
 }
 
-/* Returns the number of a message without one (0 is "none"), which is freed. */
+/*
+ * Returns the number of a message, and writes the message if it is new. Frees it. Numbers start at
+ * 1: 0 means none.
+ */
 static uint64_t number_message(struct pprof *p, struct hashtable *t, enum profile_field field,
 			       struct protobuf *message)
 {
@@ -152,9 +155,9 @@ static uint64_t number_message(struct pprof *p, struct hashtable *t, enum profil
 	return number;
 }
 
-/* ---- numbers by address, of what stays where it is while the profile is written ---- */
+/* ---- cached numbers, by address: frames, images and texts don't move meanwhile ---- */
 
-/* Returns true if it has a number, in *number. The map's value is one more than that. */
+/* Returns true if the address has a number, and sets *number. The map's values are numbers + 1. */
 static bool known_get(const struct idmap *known, const void *at, uint64_t *number)
 {
 	const void *value = idmap_find(known, (uintptr_t)at);
@@ -170,7 +173,7 @@ static uint64_t known_add(struct idmap *known, const void *at, uint64_t number)
 	return number;
 }
 
-/* Returns the number of a text of a frame, which many have in common. NULL: "". */
+/* Returns the number of a frame's text, which is looked up by its address. text NULL: "". */
 static uint64_t number_shared_text(struct pprof *p, const char *text)
 {
 	uint64_t number = 0;
@@ -194,8 +197,8 @@ static uint64_t number_function(struct pprof *p, const struct frame *frame)
 }
 
 /*
- * Declares all names resolved: pprof must not look for the file here, which may be another one. An
- * image's texts are copied: its path may be replaced while the profile is written.
+ * Writes a mapping. Declares all names resolved: pprof must not read the local file, which may
+ * differ. Copies the image's texts: its path may be replaced while the profile is written.
  */
 static uint64_t number_mapping(struct pprof *p, const struct image *image)
 {
@@ -236,8 +239,8 @@ static bool is_same_place(const struct frame *a, const struct frame *b)
 }
 
 /*
- * Returns the number of a location: the frame at *i and, if it is inlined, those that it is inlined
- * in. Leaves *i at the last one.
+ * Returns the number of a location: the frame at *i and, if it is inlined, the frames that it is
+ * inlined in. Moves *i to the last of them.
  */
 static uint64_t number_location(struct pprof *p, const struct sample *s, size_t *i)
 {
@@ -255,8 +258,8 @@ static uint64_t number_location(struct pprof *p, const struct sample *s, size_t 
 }
 
 /*
- * As number_location(), for a frame of the profile. Inlined frames depend on the frame that they
- * are in.
+ * Returns the location's number as number_location(), cached for frames that are not inlined: a
+ * location with inlined frames depends on several frames.
  */
 static uint64_t find_location(struct pprof *p, const struct sample *s, size_t *i)
 {
@@ -273,8 +276,8 @@ static uint64_t find_location(struct pprof *p, const struct sample *s, size_t *i
 /* ---- samples ---- */
 
 /*
- * text NULL: the label is a number. pprof drops a number of 0 without a unit; without a unit, it
- * uses the key.
+ * Adds a label; text NULL: a number. Its unit is the key, which pprof would use anyway, because
+ * pprof drops a 0 without a unit.
  */
 static void add_label(struct pprof *p, struct protobuf *sample, const char *key, const char *text,
 		      uint64_t number)
@@ -329,7 +332,10 @@ static void list_lone_frame(struct pprof *p, const struct frame *frame)
 	list_location(p, number_location(p, &s, &first));
 }
 
-/* pprof leaves out samples without any location, which would be missing from the sums. */
+/*
+ * Lists a sample's locations. A sample without frames gets one: pprof drops samples without
+ * locations, also from totals.
+ */
 static void list_locations(struct pprof *p, const struct sample *s)
 {
 	static const struct frame none = { .name = "[no frames]", .kind = FRAME_MARK };
@@ -390,7 +396,7 @@ static void add_value_types(struct pprof *p, const char *unit)
 	protobuf_uint(&p->out, PROFILE_PERIOD, p->period->value);
 }
 
-/* Takes the text over. */
+/* Adds a comment; frees the text. */
 static void add_comment(struct pprof *p, char *text)
 {
 	uint64_t number = number_text(p, text);
@@ -410,7 +416,9 @@ static void add_facts(struct pprof *p, const struct writer_facts *facts, const c
 	add_comment(p, mem_printf("lost: %" PRIu64 " %s", facts->lost, unit));
 }
 
-/* At this level packing takes less than half of the usual level's time, for a twentieth more. */
+/*
+ * Compared with the default level, this one takes less than half of the time, for 5 % more bytes.
+ */
 #define GZIP_LEVEL 3
 
 static void write_gzip(FILE *f, const struct protobuf *pb)
@@ -450,7 +458,7 @@ static void write_pprof(FILE *f, struct profile *profile, const struct writer_st
 			   .type = type_of(profile_unit(profile), style->facts),
 			   .period = style->facts ? style->facts->period : NULL };
 
-	number_text(&p, ""); /* number 0, as the format wants it */
+	number_text(&p, ""); /* the format requires "" as number 0 */
 	add_value_types(&p, profile_unit(profile));
 	profile_sort(profile);
 	for (size_t i = 0; i < profile_count(profile); i++)

@@ -15,18 +15,18 @@
 #include "output/profile.h"
 
 struct entry {
-	struct hashlink link; /* by everything that distinguishes samples */
+	struct hashlink link; /* in the profile's table, by all fields but the values */
 	struct sample sample;
 	const struct frame *frames[];
 };
 
 struct profile {
 	const char *unit;
-	const struct column *columns; /* n_columns of them */
+	const struct column *columns; /* array of n_columns */
 	size_t n_columns;
-	struct strpool *names;	       /* but for those of frames */
+	struct strpool *names;	       /* all texts except for frames' */
 	struct frame_table *own_table; /* NULL: samples refer to the caller's frames */
-	struct entry **entries;	       /* in the order that profile_sort() gives */
+	struct entry **entries;	       /* sorted by profile_sort() */
 	size_t count, capacity;
 	struct hashtable table;
 	const struct frame **scratch;
@@ -174,7 +174,7 @@ void profile_add(struct profile *p, const struct sample *s)
 	p->entries[p->count++] = entry;
 }
 
-/* Interned strings: one address, one text. NULL comes first. */
+/* Compares interned strings: equal ones have equal addresses. NULL comes first. */
 static int compare_names(const char *a, const char *b)
 {
 	if (a == b)

@@ -8,7 +8,7 @@
 
 enum wire_type {
 	WIRE_VARINT = 0,
-	WIRE_LENGTH = 2, /* a length, and N bytes */
+	WIRE_LENGTH = 2, /* a length N, then N bytes */
 };
 
 void protobuf_free(struct protobuf *pb)

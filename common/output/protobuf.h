@@ -6,13 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A message under construction. All zero: an empty one. */
+/* A message under construction. All zero: an empty message. */
 struct protobuf {
 	unsigned char *bytes;
 	size_t n, cap;
 };
 
-/* Makes it empty again. */
+/* Frees the contents: the message is empty then. */
 void protobuf_free(struct protobuf *pb);
 
 /* Writes a number field; 0 is omitted, as an absent field reads as 0. */

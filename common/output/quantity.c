@@ -9,9 +9,9 @@
 #include "output/quantity.h"
 
 #define UNIT_BYTES   32
-#define MAX_FRACTION 10000000 /* digits shown of a fraction: 7 */
+#define MAX_FRACTION 10000000 /* numbers with a fraction have at most 7 digits */
 
-/* Steps of a unit, each `factor` times the one before it. */
+/* A unit's steps, each `factor` times the previous one. */
 struct scale {
 	const char *unit;
 	struct step {
@@ -67,7 +67,7 @@ char *quantity_digits(char buf[QUANTITY_MAX], uint64_t value, unsigned int decim
 	return buf;
 }
 
-/* Rounds a fraction to fewer digits; an integer keeps all. */
+/* Formats digits: at most 7 of a number with a fraction, rounded, but all of an integer. */
 static char *format_digits(char buf[QUANTITY_MAX], uint64_t value, unsigned int decimals)
 {
 	unsigned int excess = 0;
@@ -78,7 +78,7 @@ static char *format_digits(char buf[QUANTITY_MAX], uint64_t value, unsigned int 
 	return quantity_digits(buf, value, decimals - excess);
 }
 
-/* With thousands apart: "12,345". */
+/* Formats a count with separators of thousands: "12,345". */
 static char *format_count(char buf[QUANTITY_MAX], uint64_t value, unsigned int decimals)
 {
 	char digits[QUANTITY_MAX];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Values with their units, for people: "1.23 s", "4.5 MiB", "12,345 samples". A value with decimals
- * counts units of 10^-decimals.
+ * Values with units, for people: "1.23 s", "4.5 MiB", "12,345 samples". A value with decimals
+ * counts in units of 10^-decimals.
  */
 #ifndef QUANTITY_H
 #define QUANTITY_H
@@ -12,7 +12,7 @@
 
 #define QUANTITY_MAX 64 /* buffer size for any value, with a unit name of up to 32 bytes */
 
-/* Returns the unit's name for that number: "calls", but "call" for 1. */
+/* Returns the unit's name for a value: "call" for 1, else "calls". */
 const char *quantity_unit(char buf[QUANTITY_MAX], uint64_t value, const char *unit);
 
 /*
@@ -21,22 +21,22 @@ const char *quantity_unit(char buf[QUANTITY_MAX], uint64_t value, const char *un
  */
 char *quantity_format(char buf[QUANTITY_MAX], uint64_t value, const char *unit);
 
-/* Formats a value with decimals in the same way; fractions have at most 7 digits. */
+/* Formats a value with decimals; numbers with a fraction have at most 7 digits. */
 char *quantity_format_decimal(char buf[QUANTITY_MAX], uint64_t value, unsigned int decimals,
 			      const char *unit);
 
-/* Formats a value for a column: a unit that is not scaled is omitted. */
+/* Formats a value for a column: without its unit, unless that is a time or bytes. */
 char *quantity_format_short(char buf[QUANTITY_MAX], uint64_t value, unsigned int decimals,
 			    const char *unit);
 
-/* All digits, for programs: "12345", "0.25". Returns buf. */
+/* Formats all digits, for programs: "12345", "0.25". Returns buf. */
 char *quantity_digits(char buf[QUANTITY_MAX], uint64_t value, unsigned int decimals);
 
 double quantity_double(uint64_t value, unsigned int decimals);
 
 /*
- * Multiplies by 10^places; negative places divide, rounding to the nearest. False, and nothing
- * changed, if 64 bits don't hold the result.
+ * Multiplies by 10^places; negative places divide, rounded to nearest. False, and nothing changed:
+ * overflow of 64 bits.
  */
 bool quantity_shift(uint64_t *value, int places);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Remarks after a stack: "[blocked at end]". Frames without a name look alike, so a folded line's
- * last frame is a remark only if it is one of these. Tools use these constants.
+ * Remarks after a stack: "[blocked at end]". Frames without a name are bracketed, too, so the last
+ * frame of a folded line is a remark only if it is one of these. Tools use these constants.
  */
 #ifndef REMARKS_H
 #define REMARKS_H
@@ -17,7 +17,7 @@
 #define REMARK_MAJOR		  "major"
 #define REMARK_KERNEL_MODE_MAJOR  "kernel mode, major"
 
-/* All of them, as an initializer. */
+/* List of all remarks, as an initializer. */
 #define REMARKS                                                                                    \
 	REMARK_ON_CPU, REMARK_BLOCKED, REMARK_RUNNABLE, REMARK_THROTTLED, REMARK_BLOCKED_AT_START, \
 		REMARK_BLOCKED_AT_END, REMARK_BLOCKED_THROUGHOUT, REMARK_KERNEL_MODE,              \

@@ -20,7 +20,7 @@
 #define USUAL_ROWS    24
 #define USUAL_COLUMNS 80
 
-/* There is one terminal, and it must be given back however the process ends itself (atexit(3)). */
+/* State of the one terminal, which is restored also at exit (atexit(3)). */
 static struct {
 	bool is_open, has_keys, closes_at_exit;
 	struct termios usual_keys;
@@ -76,7 +76,7 @@ unsigned int screen_columns(void)
 	return size.ws_col ? size.ws_col : USUAL_COLUMNS;
 }
 
-/* Bytes 10xxxxxx continue a letter (RFC 3629, 3). */
+/* Returns true for a character's first byte; bytes 10xxxxxx continue a character (RFC 3629, 3). */
 static bool begins_letter(char byte)
 {
 	return (byte & 0xc0) != 0x80;
@@ -95,7 +95,7 @@ size_t screen_fit(const char *line, size_t length, unsigned int columns)
 	return isdigit((unsigned char)line[word]) ? word : end;
 }
 
-/* Each row is cleared before it is written: after it, the cursor may stand on its last letter. */
+/* Clears each row before writing it: afterwards, the cursor may be on the row's last character. */
 void screen_draw(const char *text)
 {
 	unsigned int rows = screen_rows(), columns = screen_columns();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A terminal as a screen that is redrawn, with the control sequences of ECMA-48 and xterm that
- * every terminal of today knows, the kernel's console too. The former contents return at the end,
- * however the process ends itself.
+ * A terminal as a screen that is redrawn, by control sequences of ECMA-48 and xterm that all
+ * current terminals support, including the kernel's console. Its previous contents are restored
+ * when the process calls exit(3) or screen_close().
  */
 #ifndef SCREEN_H
 #define SCREEN_H
@@ -10,20 +10,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* True where standard output is a terminal. */
+/* Returns true if standard output is a terminal. */
 bool screen_is_there(void);
 
-/* Delivers keys one by one from now on, without echo. False: standard input is not a terminal. */
+/* Makes the terminal deliver keys at once, without echo. False: stdin is not a terminal. */
 bool screen_take_keys(void);
 
-/* Shows as much of the text as fits, from its top; opens the screen the first time. */
+/* Shows the beginning of the text, as much as fits; opens the screen at the first call. */
 void screen_draw(const char *text);
 unsigned int screen_rows(void);
 unsigned int screen_columns(void);
 
 /*
- * Returns how many bytes of a line fit into N columns: letters of UTF-8 take one each, and a number
- * that doesn't fit is dropped as a whole.
+ * Returns the number of bytes of a line that fit into the columns. A UTF-8 character takes one
+ * column; a word that is a number is cut off as a whole.
  */
 size_t screen_fit(const char *line, size_t length, unsigned int columns);
 

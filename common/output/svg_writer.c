@@ -11,7 +11,7 @@
 #include "output/quantity.h"
 #include "output/writer.h"
 
-/* Adds a child with a name that was built for it. */
+/* Adds a child; frees the text of its name. */
 static uint32_t add_text(struct calltree *tree, uint32_t node, char *text, enum frame_kind kind)
 {
 	node = calltree_child(tree, node, text, kind);
@@ -42,7 +42,10 @@ static char *make_title(const struct writer_facts *facts, const char *unit)
 	return facts ? mem_printf("%s: %s", facts->tool, unit) : NULL;
 }
 
-/* "host, Linux 6.12.9, cpu-clock at 99 Hz, 10.00 s, lost: 12 samples" */
+/*
+ * Returns the subtitle, freed by the caller: "host, Linux 6.12.9, cpu-clock at 99 Hz, 10.00 s,
+ * lost: 12 samples"; NULL: no facts.
+ */
 static char *make_subtitle(const struct writer_facts *facts, const char *unit)
 {
 	char lost[QUANTITY_MAX];

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "output/table.h"
 
-#define CELL_BYTES 64 /* of a number, or an escaped comm */
+#define CELL_BYTES 64 /* maximum bytes of a number, or of an escaped comm */
 
 /* Formats nanoseconds in at most six characters: "512ns", "3.42us", "12.3ms", "120s". */
 static void format_span(char *buf, size_t size, double ns)
@@ -27,7 +27,7 @@ static void format_span(char *buf, size_t size, double ns)
 	snprintf(buf, size, "%.*f%s", decimals, ns, units[unit]);
 }
 
-/* Returns the cell's text, to be freed. */
+/* Returns the cell's text, freed by the caller. */
 static char *cell_text(const struct table *table, enum cell_kind kind, const struct cell *cell)
 {
 	char text[CELL_BYTES] = "-";
@@ -55,14 +55,14 @@ static bool has_title(const struct table *table, size_t i)
 
 /* ---- lines ---- */
 
-/* A line of columns. Blanks after a column are pending until another one follows. */
+/* A line of columns. Blanks after a column are printed only if another column follows. */
 struct line {
 	FILE *f;
-	unsigned int width; /* printed and pending */
+	unsigned int width; /* columns so far, including pending blanks */
 	int n_blanks;
 };
 
-/* Returns true if the column has a title and fits, as all columns before it. */
+/* Returns true if the column has a title, and it and all columns before it fit; adds its width. */
 static bool take_column(struct line *line, const struct table *table, size_t i)
 {
 	unsigned int width = (unsigned int)abs(table->columns[i].width) + 1;
@@ -120,7 +120,7 @@ static void print_line(FILE *f, const struct table *table, const struct cell *ce
 
 /* ---- paragraphs ---- */
 
-/* Returns the table's histogram, -1 if it has none. */
+/* Returns the column with the table's histogram; -1: none. */
 static int find_histogram(const struct table *table)
 {
 	for (size_t i = 0; i < table->n; i++)
@@ -129,7 +129,9 @@ static int find_histogram(const struct table *table)
 	return -1;
 }
 
-/* Prints "pid = 1 init, syscall = read"; a title that is empty has no name. */
+/*
+ * Prints "pid = 1 init, syscall = read". A column with an empty title is printed without its name.
+ */
 static void print_heading(FILE *f, const struct table *table, const struct cell *cells)
 {
 	const char *before = "\n";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Stacks as BCC's tools print them: leaf first, then the task, then the value. The coldest come
- * first, because the end of a long report is what stays on the screen.
+ * Stacks in the format of BCC's tools: leaf first, then the task, then the value. The smallest
+ * values come first, because the end of a long report stays on the screen.
  */
 #include <inttypes.h>
 

@@ -33,7 +33,7 @@ const struct writer *writer_by_extension(const char *path)
 	const char *file = path_last(path);
 	size_t length = strlen(file), n;
 
-	/* A name that starts with its only dot is a hidden file, not an extension. */
+	/* A hidden file's name, such as ".svg", is not an extension. */
 	for (size_t i = 0; i < ARRAY_SIZE(writers); i++) {
 		n = strlen(writers[i]->extension);
 		if (length > n + 1 && file[length - n - 1] == '.' &&

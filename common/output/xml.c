@@ -13,7 +13,7 @@ static bool is_noncharacter(const char *s)
 	return !memcmp(s, "\xef\xbf\xbe", 3) || !memcmp(s, "\xef\xbf\xbf", 3);
 }
 
-/* Writes the character of `bytes` bytes at s; 0: a byte that is not printable. */
+/* Writes a character. bytes: its length; 0: the byte at s is not printable. */
 static void print_character(FILE *f, const char *s, size_t bytes)
 {
 	static const struct {

@@ -6,13 +6,13 @@
 #include <stdio.h>
 
 /*
- * Writes s as character data that may also stand in a quoted attribute: markup becomes entities,
- * and what no document may hold (control bytes, invalid UTF-8, U+FFFE, U+FFFF) \xNN, as
- * escape_print() has it.
+ * Writes s as character data that is also valid in a quoted attribute: markup becomes entities, and
+ * bytes that are not allowed in XML (control bytes, invalid UTF-8, U+FFFE, U+FFFF) become \xNN as
+ * in escape_print().
  */
 void xml_print(FILE *f, const char *s);
 
-/* Writes only the first n characters, not bytes; an escaped character counts as one. */
+/* Writes only the first n characters, not bytes; an escaped one counts as one. */
 void xml_print_start(FILE *f, const char *s, size_t n);
 
 /* Returns the number of characters that xml_print_start() counts in all of s. */

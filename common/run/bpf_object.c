@@ -43,7 +43,7 @@ static bool inflate_all(const unsigned char *packed, size_t packed_bytes, void *
 	return status == Z_STREAM_END;
 }
 
-/* The format ends with the size of what was packed (RFC 1952, 2.3.1). */
+/* The gzip format ends with the unpacked size (RFC 1952, 2.3.1). */
 void *unpack(const unsigned char *packed, size_t packed_bytes, size_t *bytes)
 {
 	uint32_t size;
@@ -61,7 +61,7 @@ void *unpack(const unsigned char *packed, size_t packed_bytes, size_t *bytes)
 
 /* ---- bpf object ---- */
 
-/* Beginning of every skeleton. */
+/* First members of every generated skeleton. */
 struct skeleton_head {
 	struct bpf_object_skeleton *skeleton;
 	struct bpf_object *obj;
@@ -98,7 +98,7 @@ static void report_no_types(const char *path, int err)
 	if (err == ENOENT || err == ENODATA || err == LIBBPF_ERRNO__FORMAT)
 		snprintf(reason, sizeof(reason), "contains no type information (BTF)");
 	else
-		libbpf_strerror(err, reason, sizeof(reason)); /* also knows libbpf's own */
+		libbpf_strerror(err, reason, sizeof(reason)); /* knows libbpf's codes, too */
 	msg_error("BTF of %s: %s", path, reason);
 }
 
@@ -189,8 +189,8 @@ static rlim_t count_descriptors(const struct run *run)
 }
 
 /*
- * If libbpf can't make a map with its types, it tries without, and reports the second failure: too
- * few descriptors may come out as EINVAL.
+ * Returns -EMFILE if descriptors were too few, else err: if libbpf can't make a map with its types,
+ * it retries without and reports the second failure, which may be EINVAL.
  */
 static int reason_of_failure(const struct run *run, int err)
 {
@@ -205,8 +205,8 @@ static int reason_of_failure(const struct run *run, int err)
 }
 
 /*
- * msg_errno() has named the limit, if it was one. The kernel checks programs on typed tracepoints
- * against types of its own: no file replaces those.
+ * Prints a hint, except for limits, which msg_errno() has named. The kernel checks programs on
+ * typed tracepoints (tp_btf) against its own types: no file replaces these.
  */
 static void hint_at_cause(const struct run *run, int err)
 {
@@ -228,8 +228,8 @@ static void hint_at_cause(const struct run *run, int err)
 }
 
 /*
- * If a lack of memory keeps libbpf from finding out that data can be mapped, it assumes that it
- * can't, and the tool's writes would not reach BPF.
+ * Returns true if the data sections are mapped. Without memory for its probe, libbpf assumes that
+ * the kernel can't map data, and the tool's writes would not reach BPF.
  */
 static bool has_data(const struct bpf_object_skeleton *s)
 {

@@ -8,28 +8,30 @@
 #include "run/run.h"
 
 /*
- * Unpacks what gzip has packed, such as the binary's BPF objects (bpf/skeleton); *bytes is set to
- * its size. The memory is never freed. Broken data ends the process, since it is a part of the
- * program.
+ * Unpacks gzip'd data, such as the binary's BPF objects (bpf/skeleton), and sets *bytes to the
+ * unpacked size. The result is never freed. Corrupt data ends the process, since it is a part of
+ * the program.
  */
 void *unpack(const unsigned char *packed, size_t packed_bytes, size_t *bytes);
 
 struct btf;
 
-/* Tests if this process can load programs at all. These functions return 0 or -errno, printed. */
+/* Tests if this process can load programs at all. Int functions return 0 or -errno, printed. */
 int object_check_kernel(struct run *run);
 
-/* Returns the kernel's types, from --btf's file if given; valid until load. NULL, printed. */
+/*
+ * Returns the kernel's types, from --btf's file if given; valid until load. NULL: failed, printed.
+ */
 const struct btf *object_types(struct run *run);
 
-/* run->skeleton and run->object. */
+/* Sets run->skeleton and run->object. */
 int object_open(struct run *run);
 int object_load(struct run *run);
 
-/* Tracing begins: run->start_ns. */
+/* Sets run->start_ns and attaches the programs: tracing begins. */
 int object_attach(struct run *run);
 
-/* Safe at any time. */
+/* Detach the programs, and close the object. Safe at any time. */
 void object_detach(struct run *run);
 void object_close(struct run *run);
 

@@ -49,9 +49,9 @@ void map_leave_out(const struct run *run, const char *name)
 }
 
 /*
- * Since 6.1 such elements come from a reserve on each CPU that any context may take from. Before,
- * programs of perf events were refused such tables, and others could run into the allocator's
- * locks.
+ * Since 6.1, elements allocated on demand come from a reserve on each CPU, usable in any context.
+ * Before, the verifier refused such tables to perf event programs, and other programs could hit the
+ * allocator's locks.
  */
 static bool try_fill_on_demand(void)
 {
@@ -174,7 +174,7 @@ static int read_batches(int fd, bool take, struct batch *batch, map_visit_fn *vi
 
 	do {
 		err = read_batch(fd, take, batch, in, &n);
-		if (err && errno != ENOENT) /* that is the end */
+		if (err && errno != ENOENT) /* ENOENT: the end */
 			return msg_errno(-errno, "map: read failed");
 		batch_visit(batch, n, visit, arg);
 		in = &batch->position;
@@ -234,15 +234,15 @@ void map_pair_configure(struct run *run, const struct map_pair *pair, uint32_t e
 			bool has_turns)
 {
 	bpf_map__set_max_entries(map_find(run, pair->first), entries);
-	map_fill_on_demand(run, pair->slot); /* the inner map's template must match them */
+	map_fill_on_demand(run, pair->slot); /* the inner map's template must match the tables */
 	map_fill_on_demand(run, pair->first);
 	if (!has_turns)
 		map_leave_out(run, pair->slot);
 }
 
 /*
- * A table like the first. It has type information, too, because from 5.15 to 6.1 a table without it
- * is not considered equal (timer_off in bpf_map_meta_equal()). Its descriptor or -errno.
+ * Makes a table like the first. It has type information, too: from 5.15 to 6.1, a table without it
+ * is not considered equal (timer_off in bpf_map_meta_equal()). Returns its descriptor, or -errno.
  */
 static int make_second(const struct run *run, const struct bpf_map *first)
 {

@@ -9,45 +9,45 @@
 
 #include "run/run.h"
 
-/* Returns the map of that name, or NULL: the tool doesn't use it. */
+/* Returns the map with this name; NULL: the tool doesn't use it. */
 struct bpf_map *map_find(const struct run *run, const char *name);
 
-/* Fills the settings section of that name (".rodata.filter") before load. 0 or -errno, printed. */
+/* Sets the contents of a settings section (".rodata.filter"), before load. 0 or -errno, printed. */
 int map_set_settings(const struct run *run, const char *name, const void *value, size_t size);
 
-/* Makes a map larger by n entries than the object declares. */
+/* Adds n entries to the map's declared size, before load. */
 void map_add_entries(const struct run *run, const char *name, uint32_t n);
 
-/* Leaves a map out of the object where the program's code for it is dead. */
+/* Keeps a map from being created; for maps that only dead code uses. Before load. */
 void map_leave_out(const struct run *run, const char *name);
 
 /*
  * Allocates a hash table's elements on demand, not all at load, if the kernel can. Failed
- * allocations count as a full map. They fail in an interrupt that makes several elements: a CPU has
- * a reserve of one (of four up to 256 bytes), which is refilled after the interrupt.
+ * allocations count as a full map. An interrupt that adds several elements may fail: each CPU has a
+ * reserve of one element (four up to 256 bytes), which is refilled after the interrupt.
  */
 void map_fill_on_demand(struct run *run, const char *name);
 
-/* Has all tables allocate their elements at load, for programs that run in interrupts. */
+/* Makes all tables allocate their elements at load, for programs that run in interrupts. */
 void map_fill_at_load(struct run *run);
 
-/* Returns the memory of an array with BPF_F_MMAPABLE, after load. NULL, printed. */
+/* Returns the memory of an array with BPF_F_MMAPABLE, after load. NULL: failed, printed. */
 void *map_memory(const struct run *run, const char *name);
 
-/* Keeps a program that isn't needed from being loaded. */
+/* Excludes a program from loading. */
 void program_leave_out(const struct run *run, const char *name);
 
 /*
- * Totals over all CPUs the first n 64-bit words of a per-CPU array's one element; all 0 if it can't
- * be read.
+ * Totals the first n 64-bit words of a per-CPU array's single element over all CPUs; all 0 if the
+ * element can't be read.
  */
 void map_sum_cpus(const struct run *run, const char *name, void *sums, size_t n);
 
 typedef void map_visit_fn(const void *key, const void *value, void *arg);
 
 /*
- * Calls visit for each element of a hash table, in batches, and removes them if `take` is set (only
- * for a table that no program uses any more). 0 or -errno, printed.
+ * Calls visit for each element of a hash table, in batches. take: removes the elements (only for a
+ * table that no program uses any more). 0 or -errno, printed.
  */
 int map_read(int fd, bool take, map_visit_fn *visit, void *arg);
 
@@ -59,28 +59,29 @@ void map_visit_pids(int fd, bool (*is_wanted)(pid_t pid, void *arg),
 		    void (*visit)(pid_t pid, void *arg), void *arg);
 
 /*
- * A table that BPF finds through an array of maps with one slot ("NAMEs"; empty: the first), of two
- * that alternate. The first is in the object ("NAME"), the second is made when its turn comes.
+ * Two tables used alternately. BPF finds the active one through an array of maps with one slot
+ * ("NAMEs"; empty: the first table). The object contains the first ("NAME"); the second is made at
+ * the first swap.
  */
 struct map_pair {
-	const char *slot, *first; /* the maps' names */
-	int second_fd;		  /* 0: not made yet */
+	const char *slot, *first; /* names of maps: the array's and the first table's */
+	int second_fd;		  /* descriptor of the second table; 0: not made yet */
 	bool is_second_active;
 };
 
 /*
- * Before load: how large the tables are. Leaves out the tables, or only the second one, if not
- * needed.
+ * Before load: map_pair_configure() sets the tables' size, and leaves out the array unless they are
+ * swapped (has_turns). map_pair_leave_out() leaves out the array and the first table.
  */
 void map_pair_configure(struct run *run, const struct map_pair *pair, uint32_t entries,
 			bool has_turns);
 void map_pair_leave_out(const struct run *run, const struct map_pair *pair);
 
 /*
- * Reads the table for a report. While tracing, the tables are swapped first: the kernel returns
- * when no program uses the old one any more (synchronize_rcu() after the update of a map of maps,
- * kernel/bpf/syscall.c, maybe_wait_bpf_programs()), so what is read is exact, and the table is
- * empty when its turn comes again. A peek reads the table in use. 0 or -errno, printed.
+ * Reads the table for a report. While tracing, the tables are swapped first: the kernel's update
+ * returns when no program uses the old table any more (synchronize_rcu() after the update of a map
+ * of maps, kernel/bpf/syscall.c, maybe_wait_bpf_programs()). So the result is exact, and reading
+ * empties the table for its next use. A peek reads the active table. 0 or -errno, printed.
  */
 int map_pair_read(const struct run *run, struct map_pair *pair, map_visit_fn *visit, void *arg);
 

@@ -8,7 +8,7 @@
 #include "base/readfile.h"
 #include "run/capabilities.h"
 
-/* Not in the headers of older systems: include/uapi/linux/capability.h, 5.8 and 5.9. */
+/* Missing in older headers: added to include/uapi/linux/capability.h in 5.8 and 5.9. */
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38
 #define CAP_BPF	    39
@@ -21,7 +21,7 @@ struct capability {
 	const char *name; /* "CAP_BPF" */
 	unsigned int number;
 	bool is_required;
-	const char *need; /* what it is for */
+	const char *need; /* features that need the capability */
 };
 
 /* Ordered as printed; an entry without a name ends the table. */
@@ -80,7 +80,7 @@ char *capabilities_missing(char *buf, size_t size, uint64_t held, bool required)
 	return buf;
 }
 
-/* Root of a user namespace holds capabilities there that count for nothing outside. */
+/* The capabilities of a user namespace's root have no effect outside of the namespace. */
 void capabilities_explain(void)
 {
 	char missing[256];

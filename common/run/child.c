@@ -27,7 +27,7 @@
 
 #define GRACE_MS 2000
 
-/* Waits for the release. False if the parent has exited instead. */
+/* Waits in the child for its release. False: the parent has exited. */
 static bool wait_to_go(int go_fd)
 {
 	char byte = 0;
@@ -89,7 +89,7 @@ int child_start(struct child *child, char **argv)
 	return fork_command(child, go[0], failure[1], argv);
 }
 
-/* Waits for the traced child's exec. False if it ended instead. */
+/* Waits for the ptraced child's exec. False: the child has exited. */
 static bool wait_for_exec(struct child *child)
 {
 	while (waitpid(child->pid, &child->status, 0) == child->pid && WIFSTOPPED(child->status)) {
@@ -118,7 +118,7 @@ static void hold(struct child *child, const struct child_hooks *hooks)
 	ptrace(PTRACE_DETACH, child->pid, 0, 0);
 }
 
-/* Finds the file of that name as execvp(3) does. */
+/* Searches for the program's file as execvp(3) does. False: not found. */
 static bool find_program(const char *name, char path[PATH_MAX])
 {
 	const char *folder = strchr(name, '/') ? NULL : getenv("PATH");
@@ -139,7 +139,8 @@ static bool find_program(const char *name, char path[PATH_MAX])
 }
 
 /*
- * A program traced without CAP_SYS_PTRACE doesn't get its file's privileges (setuid, capabilities).
+ * Returns true if the program's file has privileges (setuid, capabilities) that exec doesn't grant
+ * under a tracer without CAP_SYS_PTRACE.
  */
 static bool would_lose_privileges(const char *name)
 {
@@ -182,7 +183,7 @@ int child_release(struct child *child, const struct child_hooks *hooks)
 	close(child->failure_fd);
 	child->failure_fd = -1;
 	if (n == sizeof(err)) {
-		child->status = 0; /* reported here, not again at the end */
+		child->status = 0; /* reported now, so not by child_finish() */
 		return msg_errno(err, "%s: exec failed", child->name);
 	}
 	if (!holds)
@@ -199,13 +200,13 @@ static void report_status(int status, bool ended_by_us)
 		msg_warn("command: exited with status %d", WEXITSTATUS(status));
 }
 
-/* Sends SIGTERM. False if the command doesn't end within a while. */
+/* Sends SIGTERM. False: the command has not exited within GRACE_MS. */
 static bool end_command(const struct child *child)
 {
 	struct pollfd ended = { .fd = child->pid_fd, .events = POLLIN };
 	int n;
 
-	/* A child that was not released yet may still have our handler for SIGTERM. */
+	/* A child that is not released yet may still have our handler for SIGTERM. */
 	kill(child->pid, child->release_fd >= 0 ? SIGKILL : SIGTERM);
 	do
 		n = poll(&ended, 1, GRACE_MS);

@@ -13,7 +13,7 @@
 #include "run/command_line.h"
 #include "run/series.h"
 
-#define BRIEF_EXAMPLES 3 /* of -h */
+#define BRIEF_EXAMPLES 3 /* number of examples in -h */
 
 static const struct opt common_opts[] = {
 	{ 0, "interval", "TIME", OPT_DURATION(struct run, interval_ns, NS_PER_S),
@@ -93,7 +93,7 @@ static int parse_count(struct run *run, const char *word)
 	return err;
 }
 
-/* An operand means the same as an option. */
+/* Prints an error if both an operand and the option of the same meaning are given. */
 static int refuse_twice(const struct run *run, const char *option, const char *operand)
 {
 	return run_given(run, option)
@@ -130,7 +130,7 @@ static int check_times(const struct run *run, int n_operands)
 	return 0;
 }
 
-/* Tools may have an interval by default. */
+/* Checks --count, --keep and --keep-bytes. A tool may have a default interval. */
 static int check_reports(const struct run *run)
 {
 	bool is_given = run->keep || run->keep_bytes;
@@ -167,7 +167,7 @@ static bool has_metrics(const struct run *run)
 	return false;
 }
 
-/* Sets the format of numbers: by --format, else by the output's extension unless -f, else text. */
+/* Sets the format of numbers: --format, else the output's extension unless -f, else text. */
 static void note_format(struct run *run)
 {
 	const struct table_format *format = NULL;
@@ -182,7 +182,7 @@ static void note_format(struct run *run)
 	run->is_metrics = format->has_totals;
 }
 
-/* Checks --format for tables. The module of stacks checks stacks' formats. */
+/* Checks --format for tables; formats of stacks are checked by the stacks module. */
 static int check_format(const struct run *run)
 {
 	const struct writer *promised = NULL;

@@ -6,12 +6,12 @@
 #include "run/run.h"
 
 /*
- * Fills the run, its tool's options and its modules' structs, and lets each of them check what it
- * was given. Nothing is checked where help or the version is requested. 0 or -EINVAL, printed.
+ * Parses argv into the run, its tool's options and its modules' structs, and calls their check().
+ * Checks nothing if help or the version is requested. 0 or -EINVAL, printed.
  */
 int command_line_parse(struct run *run, int argc, char **argv);
 
-/* Prints --help or -h. command: name that the tool was called by, "tl-runqlat". */
+/* Prints --help or -h. command: name that the tool was called by, such as "tl-runqlat". */
 void command_line_print_help(const struct run *run, const char *command);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Running a held program to its entry point; see entry.h. */
+/* Runs a stopped program to its entry point; see entry.h. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 
 #include "run/entry.h"
 
-/* The breakpoint's instruction, and the program counter's offset after a hit. */
+/* The breakpoint's instruction, and its offset to the program counter after a hit. */
 #if defined(__x86_64__)
 #define BREAKPOINT	 0xccL /* int3 */
 #define BREAKPOINT_MASK	 0xffL
@@ -28,7 +28,7 @@
 #define PROGRAM_COUNTER	 pc
 #endif
 
-/* Returns the number of bytes, or -errno. */
+/* Reads /proc/PID/auxv. Returns the number of bytes, or -errno. */
 static ssize_t read_auxv(pid_t pid, Elf64_auxv_t *vector, size_t size)
 {
 	char path[64];
@@ -46,7 +46,7 @@ static ssize_t read_auxv(pid_t pid, Elf64_auxv_t *vector, size_t size)
 	return bytes;
 }
 
-/* -ENOTSUP if there is none: not a 64-bit program. */
+/* Finds AT_ENTRY. 0; -ENOTSUP: none, as in 32-bit programs; or -errno. */
 static int find_entry(pid_t pid, uint64_t *entry)
 {
 	Elf64_auxv_t vector[64] = {};
@@ -69,7 +69,7 @@ static bool exchange_registers(pid_t pid, int request, struct user_regs_struct *
 
 struct breakpoint {
 	uint64_t entry;
-	long word; /* what was there */
+	long word; /* original code at the entry */
 };
 
 static bool set_breakpoint(pid_t pid, const struct breakpoint *b)
@@ -77,7 +77,10 @@ static bool set_breakpoint(pid_t pid, const struct breakpoint *b)
 	return !ptrace(PTRACE_POKETEXT, pid, b->entry, (b->word & ~BREAKPOINT_MASK) | BREAKPOINT);
 }
 
-/* Constructors of libraries may fork: the child comes to the entry, too, but nobody holds it. */
+/*
+ * Detaches a child forked by a library's constructor, and removes the breakpoint from it: the child
+ * reaches the entry, too, but nobody traces it.
+ */
 static void let_fork_go(pid_t pid, const struct breakpoint *b)
 {
 	unsigned long child = 0;
@@ -88,12 +91,12 @@ static void let_fork_go(pid_t pid, const struct breakpoint *b)
 		return;
 	ptrace(PTRACE_POKETEXT, child, b->entry, b->word);
 	ptrace(PTRACE_DETACH, child, 0, 0);
-	set_breakpoint(pid, b); /* again, since parent and child may share memory */
+	set_breakpoint(pid, b); /* set again: parent and child may share memory */
 }
 
 /*
- * Passes signals on until the breakpoint is hit. 0; 1 if the program ended; -ENOTSUP if it executed
- * another one.
+ * Passes signals on until the breakpoint is hit. Returns 0; 1: the program exited; -ENOTSUP: the
+ * program executed another one.
  */
 static int wait_for_trap(pid_t pid, const struct breakpoint *b, struct user_regs_struct *regs,
 			 int *status)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Lets a program that has just been executed, and is held by ptrace(2), run to its entry point,
- * where the dynamic linker has mapped all the libraries that it needs.
+ * Runs a program that is stopped by ptrace(2) after exec to its entry point, where the dynamic
+ * linker has mapped all libraries that the program needs.
  */
 #ifndef ENTRY_H
 #define ENTRY_H
@@ -9,10 +9,10 @@
 #include <sys/types.h>
 
 /*
- * Sets a breakpoint at AT_ENTRY of the auxiliary vector; the program is stopped there, with its
- * code restored. 0; 1 with *status set if it ended on the way; -ENOTSUP if the breakpoint can't be
- * set, or it has executed another program on the way, or -errno if the entry point can't be
- * determined: the program is still stopped at its first instruction.
+ * Runs the program to a breakpoint at AT_ENTRY (auxiliary vector) and restores its code. Returns 0:
+ * stopped at the entry point; 1: the program exited first, with *status; -ENOTSUP: no breakpoint
+ * possible, or the program executed another one; other -errno: entry point unknown. After an error
+ * the program is stopped at its first instruction.
  */
 int entry_run_to(pid_t pid, int *status);
 

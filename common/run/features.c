@@ -43,7 +43,7 @@ static const struct bpf_insn compare_and_exchange[] = {
 	INSN(0xdb, 10, 1, -8, 0xf1), INSN_RETURN_0,
 };
 
-/* An empty name: r1 = r10 - 8, r2 = 8, r3 = 0, r4 = r10 - 16 */
+/* bpf_kallsyms_lookup_name() of an empty name: r1 = r10 - 8, r2 = 8, r3 = 0, r4 = r10 - 16 */
 static const struct bpf_insn kallsyms_lookup[] = {
 	INSN(0x7a, 10, 0, -8, 0), INSN(0x7a, 10, 0, -16, 0),
 	INSN(0xbf, 1, 10, 0, 0),  INSN(0x07, 1, 0, 0, -8),
@@ -53,14 +53,14 @@ static const struct bpf_insn kallsyms_lookup[] = {
 };
 
 /*
- * Exactly one of probe and show is set. They return a file descriptor, 0 ("yes"), or a negative
- * errno.
+ * A row of the table. Exactly one of probe and show is set; both return a file descriptor or 0
+ * ("yes"), or a negative errno.
  */
 struct feature {
 	const char *name;
 	int (*probe)(void);
-	int (*show)(char *text, size_t size); /* with its own words */
-	bool is_required;		      /* by every tool */
+	int (*show)(char *text, size_t size); /* writes the text to print instead of "yes" */
+	bool is_required;		      /* every tool needs the feature */
 	/* tool or option that needs the feature, and the fallback */
 	const char *need;
 };
@@ -88,7 +88,7 @@ static int load_by_btf(const char *name, enum bpf_attach_type attach_type)
 		    ARRAY_SIZE(nothing));
 }
 
-/* Loads a program that does nothing and lets it run there for a moment. */
+/* Loads a program that does nothing and attaches it. Returns the link's descriptor, or -errno. */
 static int attach_by_btf(const char *name, enum bpf_attach_type attach_type)
 {
 	int prog_fd = load_by_btf(name, attach_type), fd;
@@ -116,7 +116,7 @@ static int probe_fentry(void)
 	return attach_by_btf("handle_mm_fault", BPF_TRACE_FENTRY);
 }
 
-/* Uses a program type that needs both CAP_BPF and CAP_PERFMON. */
+/* Loads a program of a type that needs both CAP_BPF and CAP_PERFMON. */
 static int probe_program(void)
 {
 	return load(BPF_PROG_TYPE_KPROBE, 0, 0, nothing, ARRAY_SIZE(nothing));
@@ -131,7 +131,7 @@ int features_programs(void)
 	return fd < 0 ? fd : 0;
 }
 
-/* Documentation/scheduler/sched-bwc.rst; the file exists exactly if quotas do. */
+/* The file exists exactly in kernels with quotas (Documentation/scheduler/sched-bwc.rst). */
 int features_require_quotas(void)
 {
 	if (!access("/proc/sys/kernel/sched_cfs_bandwidth_slice_us", F_OK))
@@ -174,7 +174,7 @@ bool features_compare_and_exchange(void)
 
 	if (fd >= 0)
 		close(fd);
-	return fd != -EINVAL; /* the verifier's error; others are inconclusive */
+	return fd != -EINVAL; /* the verifier's error; other errors are inconclusive */
 }
 
 static int probe_kallsyms_lookup(void)
@@ -197,7 +197,10 @@ int features_kallsyms_lookup(void)
 
 /* ---- maps and helpers ---- */
 
-/* libbpf answers 1, 0 or an errno; without the capability for it, always 0. */
+/*
+ * Converts the result of libbpf_probe_*(): 1, 0 or -errno. Without the needed capability that is 0,
+ * so a 0 is checked by loading a program.
+ */
 static int answer_of(int has)
 {
 	int fd;
@@ -280,10 +283,10 @@ static int probe_uprobe_session(void)
 }
 
 /*
- * On x86-64, probed functions return by a system call of the kernel's own, uretprobe (since 6.11),
- * and some probes on entries are one, uprobe (since 6.18). A kernel that shows them to seccomp's
- * filters (6.11, early 6.12 and 6.13) has the filters of sandboxed programs, which don't know such
- * calls, kill the program. Other architectures have no calls of these numbers.
+ * On x86-64, probed functions return by a reserved system call, uretprobe (since 6.11), and some
+ * entry probes are one, uprobe (since 6.18). Kernels 6.11, early 6.12 and 6.13 pass these calls to
+ * seccomp filters: filters of sandboxed programs don't know them and kill the program. Other
+ * architectures have no calls with these numbers.
  */
 static const long probe_calls[] = { 335, 336 };
 
@@ -292,7 +295,7 @@ static void exit_by_signal(int signal)
 	_exit(signal);
 }
 
-/* All calls but one are trapped. */
+/* Installs a filter that traps all system calls but exit_group(). */
 static int filter_calls(void)
 {
 	struct sock_filter code[] = {
@@ -307,7 +310,7 @@ static int filter_calls(void)
 	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
 }
 
-/* Makes a call in a child. Returns the errno, or the signal that it raised; -1: unknown. */
+/* Makes a system call in a child. Returns its errno (0: none) or its signal; -1: unknown. */
 static int try_call(long number, bool is_filtered)
 {
 	int status;
@@ -330,7 +333,9 @@ bool features_filters_see(long number)
 	return try_call(number, true) == SIGSYS;
 }
 
-/* A system call for the kernel's own use fails for all other callers. */
+/*
+ * Returns true if a system call is reserved for the kernel's own use: it fails for other callers.
+ */
 static bool is_kernels_own(long number)
 {
 	int how = try_call(number, false);

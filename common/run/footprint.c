@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Memory of the maps that this process holds open, as reported by the kernel, and anonymous memory
- * of the process (Pss_Anon in proc(5)).
+ * Memory of the BPF maps that this process holds open, as reported by the kernel, and the process's
+ * anonymous memory (Pss_Anon in proc(5)).
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -16,7 +16,7 @@
 
 #define FILE_MAX_BYTES 4096
 
-/* Returns the number after a word at the beginning of a line; 0 if there is none. */
+/* Returns the number after a word at the beginning of a line; 0: not found. */
 static uint64_t find_number(const char *text, const char *word)
 {
 	const char *at = strstr(text, word);

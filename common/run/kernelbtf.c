@@ -17,18 +17,18 @@
 #include "run/kernelbtf.h"
 
 #define WHOLE_MAX_BYTES (256 << 20)
-#define MAX_DEPTH	32 /* of types within types */
+#define MAX_DEPTH	32 /* nesting of types by value */
 
-/* A name that the object uses, without "___flavor". */
+/* A type's name used by the object, without "___flavor". */
 struct name {
 	char *text;
-	uint32_t target_id; /* id of the type to attach to, in the kernel; 0: not found */
+	uint32_t target_id; /* the kernel's id of a type to attach to; 0: none or not found */
 };
 
 struct kernelbtf {
-	int fd; /* file that libbpf reads */
+	int fd; /* memfd with the result, for libbpf */
 	char path[32];
-	struct name *names; /* sorted by the cut */
+	struct name *names; /* sorted by kernelbtf_cut() */
 	size_t n_names, names_cap;
 };
 
@@ -85,20 +85,20 @@ void kernelbtf_want_types(struct kernelbtf *kernelbtf, const struct btf *local)
 struct cut {
 	const char *types, *strings;
 	size_t types_size, strings_size;
-	uint32_t *offsets; /* of types, by id */
+	uint32_t *offsets; /* offset of each type in `types`, by id */
 	size_t n_types;
-	uint32_t *new_ids; /* by id; 0: not requested */
+	uint32_t *new_ids; /* id in the result, by id; 0: not requested */
 	uint32_t *roots;   /* types requested by their names */
 	size_t n_roots;
 	FILE *out_types, *out_strings;
-	size_t n_out_strings; /* bytes */
+	size_t n_out_strings; /* bytes written to out_strings */
 	bool has_failed;
 };
 
-/* Layout of each kind: data that follows a type, and ids of types in it. */
+/* Layout of each kind: the data after struct btf_type, and type ids in it. */
 static const struct kind {
 	bool is_known, has_type, elements_have_types;
-	uint8_t fixed_bytes, bytes_each; /* elements begin with a name */
+	uint8_t fixed_bytes, bytes_each; /* fixed data; each element, which begins with a name */
 } kinds[BTF_INFO_KIND(~0U) + 1] = {
 	[BTF_KIND_INT] = { true, false, false, sizeof(uint32_t) },
 	[BTF_KIND_PTR] = { true, true },
@@ -133,7 +133,7 @@ static uint32_t *element(const struct btf_type *t, uint32_t i)
 	return (uint32_t *)(t + 1) + i * kinds[btf_kind(t)].bytes_each / sizeof(uint32_t);
 }
 
-/* Returns where the type has its i-th id of another type; NULL: it has no more. */
+/* Returns the location of the type's i-th reference to another type; NULL: fewer. */
 static uint32_t *reference(const struct btf_type *t, uint32_t i)
 {
 	const struct kind *kind = &kinds[btf_kind(t)];
@@ -155,7 +155,9 @@ static const char *name_at(const struct cut *cut, uint32_t offset)
 	return offset < cut->strings_size ? cut->strings + offset : "";
 }
 
-/* Requests a type that is named. Names of attach targets begin with "btf_trace_" or "bpf_". */
+/*
+ * Requests the type if the object uses its name. Attach targets begin with "btf_trace_" or "bpf_".
+ */
 static void match(struct cut *cut, const struct kernelbtf *kernelbtf, uint32_t id)
 {
 	const struct btf_type *t = type_at(cut, id);
@@ -192,15 +194,15 @@ static int match_types(struct cut *cut, const struct kernelbtf *kernelbtf)
 	return 0;
 }
 
-/* Values in new_ids, until all types are requested. */
+/* Values of new_ids until put_types() numbers the result. */
 enum {
-	IS_OPEN = 1, /* types that it contains are being requested */
+	IS_OPEN = 1, /* the types contained in it are being requested */
 	IS_COMPLETE,
 };
 
 /*
- * Requests a type and all types that it contains by value. Fails if it contains itself: libbpf
- * would follow that forever.
+ * Requests a type and all types that it contains by value. Fails if a type contains itself: libbpf
+ * would never terminate.
  */
 static void want(struct cut *cut, uint32_t id, int depth)
 {
@@ -247,7 +249,7 @@ static void want_roots(struct cut *cut)
 	}
 }
 
-/* Writes a name, once per use; fails above a limit, as a forged file may use one very often. */
+/* Writes a name, once per use; fails above a limit (forged BTF). Returns its offset. */
 static uint32_t put_string(struct cut *cut, const char *text)
 {
 	size_t at = cut->n_out_strings, size;
@@ -261,7 +263,7 @@ static uint32_t put_string(struct cut *cut, const char *text)
 	return (uint32_t)at;
 }
 
-/* Copies a type; names and ids of types become those in the result. */
+/* Writes a copy of a type, with its names and type ids converted to the result's. */
 static void put_type(struct cut *cut, const struct btf_type *t)
 {
 	struct btf_type *copy = mem_zalloc(1, size_of(t));
@@ -359,7 +361,7 @@ int kernelbtf_cut(struct kernelbtf *kernelbtf, const void *whole, size_t size)
 
 /* ---- the result, for libbpf ---- */
 
-/* Writes the name of the type that the program attaches to; false: it attaches to none. */
+/* Writes the name of the type that the program attaches to; false: none. */
 static bool target_name(const struct bpf_program *prog, char *name, size_t size)
 {
 	const char *section = bpf_program__section_name(prog), *end = strchr(section, '/');
@@ -371,7 +373,7 @@ static bool target_name(const struct bpf_program *prog, char *name, size_t size)
 	return true;
 }
 
-/* Sets the type to attach to when libbpf loads a program: libbpf can't find it in a cut. */
+/* Sets a program's attach type before its load: libbpf can't find it among the cut types. */
 static int prepare_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts, long cookie)
 {
 	const struct kernelbtf *kernelbtf = (const struct kernelbtf *)cookie;

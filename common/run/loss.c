@@ -13,7 +13,7 @@
 
 /* ---- run facts ---- */
 
-/* Losses while a report is written belong to the next one. */
+/* Returns the losses since the last report. Losses while a report is written belong to the next. */
 static uint64_t take_lost(struct run *run)
 {
 	run->losses.reported = loss_value(run);
@@ -61,7 +61,9 @@ static const struct reason {
 	const char *name, *unit, *text;
 } reasons[LOSS_REASONS] = { FOR_EACH_LOSS(LOSS_WORDS) };
 
-/* Since 5.12; 0 before. */
+/*
+ * Returns how often programs were skipped because they were already running (since 5.12; else 0).
+ */
 static uint64_t count_misses(const struct run *run)
 {
 	struct bpf_program *prog;
@@ -89,7 +91,7 @@ static int read_losses(const struct run *run, struct loss losses[LOSS_REASONS])
 	return 0;
 }
 
-/* Lost events, for tools that count events. */
+/* Returns the lost events, for tools whose unit is an event, else 0. */
 static uint64_t events_lost(const struct run *run, const struct loss losses[LOSS_REASONS])
 {
 	if (run->tool->sums)

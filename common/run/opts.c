@@ -11,10 +11,10 @@
 
 #define HELP_COLUMN    30
 #define HELP_COLUMNS   80
-#define FIRST_LONG_ID  256 /* getopt's values: above every letter */
+#define FIRST_LONG_ID  256 /* first getopt_long() value of long options, above all letters */
 #define NAME_BYTES_MAX 64
 
-/* Returns the option's letter, which the tool may override; 0: none. */
+/* Returns the option's letter, or the tool's own letter for it; 0: none. */
 static char letter_of(const struct opt_set *set, const struct opt *opt)
 {
 	for (const struct opt_letter *own = set->letters; own && own->letter; own++)

@@ -26,25 +26,22 @@ enum opt_type {
 	OPT_TYPE_PARSED,
 };
 
-/*
- * Reads text into the member dest; prints the reason and returns -EINVAL if it can't. what: the
- * option.
- */
+/* Parses text into the member dest. 0 or -EINVAL, printed. what: the option, for messages. */
 typedef int opt_parse_fn(const char *what, const char *text, void *dest);
 
 struct opt {
-	char letter;	  /* 0: none */
+	char letter;	  /* letter; 0: none */
 	const char *name; /* long name; NULL ends a table */
-	const char *arg;  /* name of its argument in --help; NULL: takes none */
+	const char *arg;  /* the argument's name in --help; NULL: no argument */
 	enum opt_type type;
-	size_t offset;	   /* offset of the member in the section's struct */
-	uint64_t min, max; /* range of a UINT; min is a DURATION's unit in ns */
+	size_t offset;	   /* offset of the value in the section's struct */
+	uint64_t min, max; /* range of a UINT; min is the unit of a DURATION without one, ns */
 	opt_parse_fn *parse;
 	const char *help;     /* NULL: a former name, which --help does not list */
 	const char *excludes; /* long name of an option that can't be given with this one */
 };
 
-/* The member must have the named type; the compiler warns about others. */
+/* The compiler warns if the member's type is not ctype. */
 #define OPT_OFFSET(ctype, type, member) \
 	(offsetof(type, member) + 0 * sizeof(1 ? &((type *)0)->member : (ctype *)0))
 #define OPT_FLAG(type, member) OPT_TYPE_FLAG, OPT_OFFSET(bool, type, member), 0, 0, NULL
@@ -61,14 +58,14 @@ struct opt {
 #define OPT_MAX		 96
 #define OPT_MAX_SECTIONS 12
 
-/* A table of a command line, in the order of --help, and the struct that takes its values. */
+/* A section of --help: a table of options, and the struct that receives their values. */
 struct opt_section {
 	const char *title;
 	const struct opt *opts; /* NULL: none */
 	void *values;
 };
 
-/* A letter that one tool assigns to an option of all tools. */
+/* A letter that one tool assigns to an option common to all tools. */
 struct opt_letter {
 	char letter;
 	const char *name;
@@ -87,26 +84,25 @@ struct opt_set {
 	/* Filled by opts_parse(): the options of all sections. */
 	struct opt_use {
 		const struct opt *opt;
-		void *value; /* the member */
+		void *value; /* location of the value */
 		bool is_given, by_letter;
 	} uses[OPT_MAX];
 	size_t n_uses;
 };
 
 /*
- * Parses options up to the first operand that follows them all or "--"; operands may stand between
- * options. Returns the index in argv of the first operand (argv is permuted), or -EINVAL after
- * having printed why.
+ * Parses options; operands may stand between them, and "--" ends them. Permutes argv so that the
+ * operands come last. Returns the index of the first operand, or -EINVAL, printed.
  */
 int opts_parse(struct opt_set *set, int argc, char **argv);
 
-/* Returns true if an option of that long name was given. After opts_parse(). */
+/* Returns true if the option with this long name was given. After opts_parse(). */
 bool opts_given(const struct opt_set *set, const char *name);
 
-/* Returns true if it was given by its letter: -h prints less than --help. After opts_parse(). */
+/* Returns true if it was given by its letter (-h prints less than --help). After opts_parse(). */
 bool opts_given_by_letter(const struct opt_set *set, const char *name);
 
-/* Prints that the first given one of these options has no effect "with --x"; 0 if none is given. */
+/* Prints an error if one of these options was given: it has no effect "with --x". 0 or -EINVAL. */
 int opts_refuse(const struct opt_set *set, const char *const names[], const char *where);
 
 /* Prints all options on stdout, section by section, in 80 columns. */

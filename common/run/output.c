@@ -15,7 +15,7 @@
 #include "base/msg.h"
 #include "run/output.h"
 
-#define TEMPORARY_TRIES 1000 /* names */
+#define TEMPORARY_TRIES 1000 /* temporary names */
 #define OUTPUT_BUFFER	(256 << 10)
 
 /* Opens missing standard descriptors with the wrong access mode, so that using them fails. */
@@ -39,7 +39,8 @@ int output_flush_standard(void)
 }
 
 /*
- * Returns the descriptor that a path such as /dev/stdout refers to, even if that is a file; or -1.
+ * Returns the standard descriptor that a path such as /dev/stdout refers to, even if it is a
+ * regular file; -1: none.
  */
 static int find_standard(const char *path)
 {
@@ -54,7 +55,7 @@ static int find_standard(const char *path)
 	return -1;
 }
 
-/* Pipes, devices, and the files of standard output and error are written in place. */
+/* Returns true for files written in place: pipes, devices, files of standard output and error. */
 static bool is_special(const char *path)
 {
 	struct stat st;
@@ -95,7 +96,7 @@ static int open_named(struct output *out)
 	return fd;
 }
 
-/* Makes a file without a name, which vanishes with its process unless it gets one. */
+/* Makes a file without a name, which vanishes when the process exits unless it is named. */
 static int open_unnamed(struct output *out)
 {
 	int length = folder_length(out->path);
@@ -119,8 +120,9 @@ static FILE *open_file(struct output *out)
 }
 
 /*
- * A report may have a gigabyte: a lock per byte would double the time, and small writes make a file
- * system clear as much memory as it writes. Standard output keeps its buffer to the end.
+ * Makes writing fast, since a report may have a gigabyte: disables the stream's lock, which would
+ * double the time, and enlarges its buffer: for small writes a file system clears as much memory as
+ * it writes. Standard output keeps its buffer to the end.
  */
 static void prepare_stream(struct output *out)
 {
@@ -138,7 +140,10 @@ bool output_is_failing(const struct output *out)
 	return out->n_dropped != out->n_dropped_before;
 }
 
-/* err: negative. 0 if the run goes on without that report, else err. */
+/*
+ * Handles a report that can't be written, for the reason err (-errno). Returns 0: the report is
+ * dropped and the run continues; else err, printed.
+ */
 static int drop(struct output *out, const char *path, int err)
 {
 	if (out->kind == OUTPUT_ONCE || out->is_special)
@@ -158,7 +163,7 @@ static void say_it_works(struct output *out)
 	out->n_dropped_before = out->n_dropped;
 }
 
-/* Checks a file's name in advance, since it gets it only when it is complete. */
+/* Checks a file's name in advance, since a file is named only when it is complete. */
 static int check_name(const char *path)
 {
 	struct stat st;
@@ -217,7 +222,10 @@ int output_begin(struct output *out)
 
 /* ---- names ---- */
 
-/* Without RENAME_NOREPLACE in the file system, a file created in between is replaced. */
+/*
+ * Renames a file unless the new name exists. On file systems without RENAME_NOREPLACE, a file
+ * created after the check is replaced.
+ */
 static int rename_unless_there(const char *from, const char *to)
 {
 	if (!syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE))
@@ -230,8 +238,9 @@ static int rename_unless_there(const char *from, const char *to)
 }
 
 /*
- * Links a file without a name under a temporary one, from which it can be renamed: short, since the
- * file's own may be as long as names can be, and unique, also for a container's first process.
+ * Links an unnamed file to a temporary name, from which it can be renamed. The temporary name is
+ * short, since the final one may have the maximum length, and unique also if pids are equal, as in
+ * containers.
  */
 static int link_temporary(struct output *out)
 {
@@ -252,7 +261,7 @@ static int link_temporary(struct output *out)
 	return err;
 }
 
-/* 0 or -errno. */
+/* Replaces the contents of a file by another's. 0 or -errno. */
 static int copy_over(const char *from, const char *to)
 {
 	int in = open(from, O_RDONLY | O_CLOEXEC), out = -1, err = 0;
@@ -272,8 +281,8 @@ static int copy_over(const char *from, const char *to)
 }
 
 /*
- * A file that is mounted by itself, as into a container, can't be replaced: its contents are. Then
- * the temporary file stays until it is discarded.
+ * Renames the temporary file to path. A file that is a mount point, as in a container, can't be
+ * replaced: its contents are overwritten, and the temporary file stays until output_discard().
  */
 static int move_file(struct output *out, const char *path, bool may_replace)
 {
@@ -312,7 +321,8 @@ static int name_file(struct output *out, const char *path)
 /* ---- writing ---- */
 
 /*
- * The errno of an earlier failed write is lost: a pipe only has EPIPE, and a file returns it again.
+ * Returns the likely -errno of an earlier failed write: for a pipe it is EPIPE, and for a file
+ * another write fails again.
  */
 static int find_reason(FILE *f)
 {

@@ -9,15 +9,15 @@
 #include "run/bpfmap.h"
 #include "run/ringbuf.h"
 
-/* A record takes a head and its data, rounded up. */
+/* A record takes a header of 8 bytes, and its data rounded up to 8. */
 #define RECORD_HEAD_BYTES 8
 
 struct ringbuf {
 	struct ring_buffer *ring;
 	ring_buffer_sample_fn handle;
 	void *arg;
-	size_t bytes, bytes_left;      /* a read takes at most the ring's size */
-	void (*then)(struct run *run); /* NULL: nothing */
+	size_t bytes, bytes_left;      /* the ring's size, and the part of it left for this read */
+	void (*then)(struct run *run); /* called after handling records; NULL: none */
 	struct run *run;
 };
 
@@ -31,11 +31,14 @@ static enum loop_verdict on_records(int fd, void *arg)
 		events->then(events->run);
 	if (!events->run->out)
 		return LOOP_STOP;
-	/* A full disk is noticed when the file is closed. */
+	/* For files, errors such as a full disk are reported when the file is closed. */
 	return fflush(events->run->out) && events->run->out_is_stream ? LOOP_STOP : LOOP_GO;
 }
 
-/* Producers may be faster than the reader: other descriptors must be served, too. */
+/*
+ * Stops after the ring's size in bytes: producers may be faster than the reader, but the loop must
+ * serve other descriptors, too.
+ */
 static int on_record(void *arg, void *data, size_t size)
 {
 	struct ringbuf *events = arg;

@@ -17,7 +17,7 @@
 
 #include "run/opts.h"
 
-#define RUN_MAX_MODULES 10 /* of a tool */
+#define RUN_MAX_MODULES 10 /* of one tool */
 
 enum operands {
 	OPERANDS_DURATION, /* [duration] */
@@ -31,14 +31,14 @@ struct sample_period;
 struct table_format;
 struct topview;
 
-/* Losses that BPF doesn't count, and how those that it counts are printed: see loss.h. */
+/* Losses that BPF doesn't count, and how BPF's losses are printed: see loss.h. */
 struct run_losses {
 	const char *size_option; /* option that enlarges a full map; NULL: none */
-	uint64_t divisor;	 /* BPF's totals per one of the tool's unit; 0: 1 */
+	uint64_t divisor;	 /* BPF's units per unit of the tool; 0: 1 */
 	const char *more_text;
 	uint64_t more;
 	uint64_t missed; /* events for which no BPF program ran */
-	/* reported so far by this report, and by earlier ones */
+	/* total losses up to this report, and up to the last one */
 	uint64_t reported, reported_before;
 };
 
@@ -49,50 +49,50 @@ struct run {
 
 	/* The command line. */
 	struct opt_set opts;
-	void *options;		 /* the tool's options: a copy of its defaults, with changes */
+	void *options;		 /* the tool's options: its defaults, changed by the command line */
 	const char *format;	 /* --format; NULL: not given */
-	const char *output_path; /* NULL: stdout */
+	const char *output_path; /* --output; NULL: standard output */
 	uint32_t keep;		 /* maximum number of files; 0: no limit */
 	uint64_t keep_bytes;	 /* maximum bytes of retained files; 0: no limit */
 	const char *btf_path;	 /* file with the kernel's BTF; NULL: the kernel's own */
-	uint64_t interval_ns;	 /* 0: one report at the end */
-	uint64_t duration_ns;	 /* 0: no limit */
-	uint32_t count;		 /* of reports; 0: no limit */
+	uint64_t interval_ns;	 /* --interval; 0: one report at the end */
+	uint64_t duration_ns;	 /* --duration; 0: no limit */
+	uint32_t count;		 /* maximum number of reports; 0: no limit */
 	bool quiet, verbose, want_help, want_version;
 	/* format of numbers, by --format or the output's extension */
 	const struct table_format *table_format;
 	bool is_metrics; /* --format prometheus: values count from the start */
-	char **command;	 /* words after "--"; NULL: nothing */
+	char **command;	 /* words after "--"; NULL: none */
 
 	void *module_states[RUN_MAX_MODULES]; /* see run_state() */
 	void *skeleton;			      /* the tool's struct x_bpf */
 	struct bpf_object *object;
 	struct kernelbtf *kernelbtf;
-	struct btf *types;   /* see object_types(); NULL: not needed yet, or no longer */
-	int fills_on_demand; /* maps (bpfmap.c): 0: not yet known, 1: yes, -1: no */
+	struct btf *types;   /* see object_types(); NULL: not loaded yet, or freed */
+	int fills_on_demand; /* maps allocate elements on demand; 0: unknown yet, -1: no */
 	struct loop *loop;
-	pid_t command_pid; /* not yet released */
+	pid_t command_pid; /* pid of the command; 0: none */
 
-	FILE *out;	    /* stream of the current report; a new one after each report */
+	FILE *out;	    /* the current report's stream; changes after a report to a file */
 	uint32_t n_files;   /* number of streams so far, including this one */
-	bool out_is_stream; /* all reports go into it; else each has a file, or replaces the last */
-	struct topview *view; /* modules/topview.h; NULL: there is none */
+	bool out_is_stream; /* all reports go to one stream; else each gets, or replaces, a file */
+	struct topview *view; /* modules/topview.h; NULL: no view */
 
-	uint64_t start_ns;	  /* CLOCK_MONOTONIC, tracing began */
-	uint64_t report_start_ns; /* the current report's window */
+	uint64_t start_ns;	  /* start of tracing, CLOCK_MONOTONIC */
+	uint64_t report_start_ns; /* the current report's window, to end_ns */
 	uint64_t end_ns;
-	const char *event;		    /* sampled event, for people; NULL: none */
+	const char *event;		    /* sampled event, as text; NULL: none */
 	const struct sample_period *period; /* NULL: no sampling, or unknown period */
-	uint32_t n_reports;		    /* that intervals have requested */
+	uint32_t n_reports;		    /* number of reports at intervals so far */
 	bool is_last;			    /* tracing has ended */
-	/* lines are printed as events happen, and a report after them */
+	/* events are printed as they happen, and a report follows */
 	bool prints_lines;
 	bool is_peek;	   /* SIGUSR1: report the current data, change nothing */
 	uint64_t recorded; /* total of reported values, to print losses as a share */
 	struct run_losses losses;
 };
 
-/* The initial value of a struct that each run has for itself. */
+/* Initial value of a struct that is copied for each run. */
 struct defaults {
 	const void *value;
 	size_t n_bytes;
@@ -104,25 +104,24 @@ struct defaults {
 	}
 
 /*
- * A part that several tools share: a section of --help, a struct with the options' values and all
- * other state, and hooks into the tool's life, each may be NULL. A module that the tool doesn't
- * want in this run (struct module_use) has check() called, and leave_out() in place of all the
- * others.
+ * A part shared by several tools: a section of --help, a struct with its options' values and all
+ * other state, and hooks into a tool's run, each may be NULL. If the tool doesn't want the module
+ * in a run (struct module_use), only check() and leave_out() are called.
  */
 struct module {
 	const char *title;
-	const struct opt *opts; /* members of the struct */
+	const struct opt *opts; /* options, members of the state */
 	struct defaults state;
-	bool has_formats; /* its check() handles run->format; else those of numbers exist */
-	bool has_metrics; /* the tool's report() knows run->is_metrics */
-	int (*check)(struct run *run);	   /* options, before anything is opened; -EINVAL: usage */
-	int (*configure)(struct run *run); /* options to BPF settings, before load */
-	int (*leave_out)(struct run *run); /* called instead if the module isn't wanted */
+	bool has_formats; /* check() handles run->format; else formats are those of tables */
+	bool has_metrics; /* the tool's report() supports run->is_metrics */
+	int (*check)(struct run *run);	   /* checks options, opens nothing; -EINVAL: usage error */
+	int (*configure)(struct run *run); /* sets BPF settings from options, before load */
+	int (*leave_out)(struct run *run); /* replaces configure() if the module isn't wanted */
 	int (*start)(struct run *run);	   /* after load, before anything is attached */
-	int (*attach)(struct run *run);	   /* attaches programs that libbpf doesn't */
-	/* called while the command is held before its first instruction */
+	int (*attach)(struct run *run);	   /* attaches programs that the skeleton doesn't */
+	/* called while the command is stopped before its first instruction */
 	void (*begin)(struct run *run);
-	void (*loaded)(struct run *run); /* ... and at its entry point, with its libraries */
+	void (*loaded)(struct run *run); /* called at its entry point, libraries mapped */
 	void (*stop)(struct run *run);	 /* before the last report; also after failures */
 	void (*finish)(struct run *run); /* after the last report: frees the struct's contents */
 };
@@ -131,7 +130,7 @@ struct module {
 struct module_use {
 	const struct module *module;
 	const void *spec; /* the tool's declaration for the module, if it needs one */
-	bool (*is_wanted)(const struct run *run); /* by the options; NULL: always */
+	bool (*is_wanted)(const struct run *run); /* wanted by the options; NULL: always */
 };
 
 /* The functions that open and free a generated skeleton; see DEFINE_SKELETON. */
@@ -148,23 +147,23 @@ struct tool {
 	const char *examples; /* lines of "  command  # meaning" */
 	const char *usual;    /* long names of the ten options that -h prints */
 	const char *unit;     /* unit of counts: "samples", "microseconds", "waits" */
-	bool sums;	      /* an event counts many units: time or bytes */
+	bool sums;	      /* an event has many units: time or bytes */
 	enum operands operands;
-	char tid_letter; /* of --tid; 0: none */
-	/* letters of further options of all tools */
+	char tid_letter; /* letter of --tid; 0: none */
+	/* letters of other options common to all tools */
 	struct opt_letter letters[TOOL_MAX_LETTERS + 1];
 	const struct opt *opts;
 	struct defaults options; /* the struct that opts are members of */
 	struct module_use modules[RUN_MAX_MODULES + 1];
 	const struct skeleton *skeleton;
-	int (*check)(struct run *run); /* like a module's; may be NULL */
+	int (*check)(struct run *run); /* as a module's check(); may be NULL */
 	int (*configure)(struct run *run);
-	int (*start)(struct run *run);	/* after attaching; may be NULL */
-	int (*report)(struct run *run); /* at each interval and at the end */
+	int (*start)(struct run *run);	/* called after attaching; may be NULL */
+	int (*report)(struct run *run); /* called at each interval and at the end */
 
 	/*
-	 * Replaces the tool in runs that want it, once options are parsed: another declaration,
-	 * with the same modules in the same order, but maybe other specs of them. NULL: there is
+	 * Another declaration, which replaces this one after options are parsed if wants_other()
+	 * returns true. It has the same modules in the same order, maybe with other specs. NULL:
 	 * none.
 	 */
 	const struct tool *other;
@@ -179,7 +178,7 @@ struct tool {
 void run_init(struct run *run, const struct tool *tool);
 void run_free(struct run *run);
 
-/* Once options are parsed: run->tool becomes the other declaration, if it is wanted. */
+/* After options are parsed: sets run->tool to the other declaration, if wanted. */
 void run_choose_tool(struct run *run);
 
 /* Returns the module's struct; NULL if the tool doesn't use it. */
@@ -191,7 +190,7 @@ const void *run_spec(const struct run *run, const struct module *module);
 /* Returns true if the tool uses the module and, once options are checked, wants it in this run. */
 bool run_wants(const struct run *run, const struct module *module);
 
-/* Returns true if counts are drained before the end: at intervals, or at SIGUSR1 for metrics. */
+/* Returns true if counts are drained before the end: by an interval, or by SIGUSR1 with metrics. */
 static inline bool run_has_turns(const struct run *run)
 {
 	return run->interval_ns || run->is_metrics;
@@ -204,16 +203,14 @@ bool run_makes_series(const struct run *run);
 bool run_given(const struct run *run, const char *name);
 
 /*
- * Prints an error if one of these options was given: it "has no effect" in the context `where`
- * ("with --slower"), in all formats of numbers but text, or in metrics. 0, or -EINVAL, printed.
+ * Print an error if one of these options was given, as it has no effect `where` ("with --slower"),
+ * in formats of tables other than text, or in metrics. 0 or -EINVAL, printed.
  */
 int run_refuse(const struct run *run, const char *const options[], const char *where);
 int run_refuse_but_in_text(const struct run *run, const char *const options[]);
 int run_refuse_in_metrics(const struct run *run, const char *const options[]);
 
-/*
- * Returns true if run->out has changed since the last call, or at the first. *n_begun: 0 at first.
- */
+/* Returns true at the first call, or if run->out changed since the last. *n_begun: initially 0. */
 bool run_begins_file(const struct run *run, unsigned int *n_begun);
 
 #endif

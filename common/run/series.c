@@ -17,11 +17,11 @@
 #include "base/path.h"
 #include "run/series.h"
 
-/* As in strftime(3). */
+/* A conversion of a pattern, as in strftime(3). */
 struct field {
 	char letter;
 	int width;
-	uint64_t unit_s; /* minimum duration of one of its values */
+	uint64_t unit_s; /* minimum duration of one value */
 	int add;	 /* offset added to the member for printing */
 	size_t offset;
 };
@@ -38,7 +38,7 @@ static const struct field fields[] = {
 	{ 'S', 2, 1, 0, offsetof(struct tm, tm_sec) },
 };
 
-/* A file that this run has written. If it was changed or replaced since, it isn't ours any more. */
+/* A file written by this run, which is not removed if it was changed or replaced since. */
 struct series_file {
 	char *path;
 	struct stat stat;
@@ -52,7 +52,7 @@ static const struct field *find_field(char letter)
 	return NULL;
 }
 
-/* Returns the next '%' and its letter; NULL: none. */
+/* Returns the location of the next '%'; NULL: none. */
 static const char *next_percent(const char *at)
 {
 	return *at ? strchr(at, '%') : NULL;
@@ -71,10 +71,7 @@ static int *member_of(struct tm *tm, const struct field *field)
 	return (int *)((char *)tm + field->offset);
 }
 
-/*
- * Returns the start of the extension; the end if there is none. A compressed file's extension has
- * two parts.
- */
+/* Returns the start of the extension, such as ".pb.gz"; the name's end if there is none. */
 static const char *find_extension(const char *file)
 {
 	const char *dot = strrchr(file, '.'), *before;
@@ -92,7 +89,7 @@ static const char *find_extension(const char *file)
 static char *timed_name(const char *path, uint64_t unix_ns)
 {
 	time_t seconds = (time_t)(unix_ns / NS_PER_S);
-	char *name = mem_zalloc(strlen(path) * 2 + 1, 1), *to = name; /* 2 letters become 4 */
+	char *name = mem_zalloc(strlen(path) * 2 + 1, 1), *to = name; /* "%Y" becomes 4 digits */
 	struct tm tm;
 
 	gmtime_r(&seconds, &tm);
@@ -150,7 +147,7 @@ static bool match_number(const char *pattern, const char *name)
 	return digits >= 3 && !strcmp(name + digits, extension);
 }
 
-/* Returns the name of a file with a number of the series, freed by the caller; NULL: none. */
+/* Returns the name of an existing numbered file of the series, freed by the caller; NULL: none. */
 static char *find_numbered(const struct series *series)
 {
 	char *path = series_plain_path(series->path);
@@ -176,7 +173,7 @@ static char *find_numbered(const struct series *series)
 
 /* ---- checking ---- */
 
-/* Returns how long a value of the finest field lasts; 0: a field is unknown. */
+/* Returns the duration of a value of the finest field; UINT64_MAX: no field; 0: unknown field. */
 static uint64_t finest_unit_s(const char *file)
 {
 	uint64_t finest_s = UINT64_MAX;
@@ -229,7 +226,7 @@ int series_check(const struct series *series, uint64_t start_unix_ns)
 	return err;
 }
 
-/* ---- keeping ---- */
+/* ---- retention ---- */
 
 static void drop_file(struct series *series, size_t i)
 {
@@ -238,14 +235,14 @@ static void drop_file(struct series *series, size_t i)
 		(--series->n_files - i) * sizeof(*series->files));
 }
 
-/* An inode's number may be used again. */
+/* Compares times, too: an inode number may be reused. */
 static bool is_same_file(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino &&
 	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* Drops files that are gone or not ours any more. Returns the total bytes of the rest. */
+/* Drops files from the list that were removed or changed since. Returns the rest's total bytes. */
 static uint64_t refresh(struct series *series)
 {
 	uint64_t bytes = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The life of every tool: parse, open, configure, load, attach, announce, one loop over signals,
- * the clock, ring buffers and the command, then report and close. See tool.h.
+ * Runs a tool: parse, open, configure, load, attach, announce, one loop over signals, the timer,
+ * ring buffers and the command, then report and close. See tool.h.
  */
 #include <errno.h>
 #include <signal.h>
@@ -29,7 +29,7 @@
 #include "run/output.h"
 #include "run/tool.h"
 
-/* CPU time. Most tools begin and end within less; the source lines of a report may take minutes. */
+/* CPU time at high priority: enough for most tools, but not for looking up source lines. */
 #define HURRY_LIMIT_NS NS_PER_S
 
 enum exit_status {
@@ -43,8 +43,8 @@ struct life {
 	struct output output;
 	struct child child;
 	int signal_fd, peek_fd, timer_fd;
-	bool reader_is_gone; /* of the output, a pipe */
-	int err;	     /* error of the report that has ended the run; 0: none */
+	bool reader_is_gone; /* the output is a pipe whose reader has exited */
+	int err;	     /* error of the report that ended the run; 0: none */
 };
 
 static void announce(const struct run *run)
@@ -57,7 +57,7 @@ static void announce(const struct run *run)
 	footprint_print("at start");
 }
 
-/* ---- hooks of the modules that are wanted, in the tool's order, up to the first failure ---- */
+/* ---- hooks of the wanted modules, in the tool's order, up to the first failure ---- */
 
 typedef int hook_fn(struct run *run);
 typedef void quiet_hook_fn(struct run *run);
@@ -171,8 +171,8 @@ static int open_output(struct life *life)
 }
 
 /*
- * Returns when the report's window began, by the wall clock, ignoring late reports: names by time
- * are as far from each other as intervals are.
+ * Returns the wall clock time at which the report's window began, rounded down to its interval:
+ * names by time differ by exactly an interval even if a report was late.
  */
 static uint64_t window_unix_ns(const struct run *run)
 {
@@ -183,8 +183,8 @@ static uint64_t window_unix_ns(const struct run *run)
 }
 
 /*
- * Ends a report: a failed one is discarded, not renamed into place. The next report goes into a new
- * file, if output is to files.
+ * Ends a report: commits it, or discards it if it failed (is_whole false). Opens the next report's
+ * file if output is to files.
  */
 static int next_output(struct life *life, bool is_whole)
 {
@@ -206,7 +206,7 @@ static int report(struct life *life, bool is_peek)
 	int err, write_err;
 
 	if (!run->out)
-		return -EIO; /* reported when it happened */
+		return -EIO; /* opening failed, already printed */
 	run->is_peek = is_peek;
 	run->end_ns = clock_now_ns();
 	life->output.is_peek = is_peek;
@@ -252,7 +252,7 @@ static enum loop_verdict on_command_end(int fd, void *arg)
 	return LOOP_STOP;
 }
 
-/* Sets the timer to the next interval or to the end, whichever comes first. */
+/* Sets the timer to the next interval or to the end of the run, if that is earlier. */
 static void arm_timer(const struct life *life, uint64_t now_ns)
 {
 	const struct run *run = &life->run;
@@ -280,7 +280,7 @@ static enum loop_verdict on_timer(int fd, void *arg)
 
 	if (read(fd, &expirations, sizeof(expirations)) < 0)
 		return LOOP_GO;
-	if (signals_are_pending()) /* one report is enough */
+	if (signals_are_pending()) /* the last report is enough */
 		return on_signal(fd, arg);
 	if (is_over(&life->run, clock_now_ns()) || report(life, false))
 		return LOOP_STOP;
@@ -289,7 +289,7 @@ static enum loop_verdict on_timer(int fd, void *arg)
 	return LOOP_GO;
 }
 
-/* SIGUSR1 requests a report of all that was recorded up to now. */
+/* Opens a signalfd for SIGUSR1, which requests a report of the data so far. */
 static int open_peeks(void)
 {
 	sigset_t set;
@@ -300,7 +300,7 @@ static int open_peeks(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* The reader of the output has exited: the run ends. */
+/* Ends the run when the output's reader has exited. */
 static enum loop_verdict on_hangup(int fd, void *arg)
 {
 	struct life *life = arg;
@@ -328,7 +328,7 @@ static int watch_all(struct life *life)
 		err = watch_at_once(loop, life->timer_fd, on_timer, life);
 	if (!err && life->child.pid)
 		err = watch_at_once(loop, life->child.pid_fd, on_command_end, NULL);
-	loop_watch_hangup(loop, fileno(life->run.out), on_hangup, life); /* not regular files */
+	loop_watch_hangup(loop, fileno(life->run.out), on_hangup, life); /* fails for files */
 	return err ? msg_errno(err, "event loop: watch failed") : 0;
 }
 
@@ -355,7 +355,7 @@ static int wait_for_end(struct life *life)
 	return err ? err : loop_run(life->run.loop);
 }
 
-/* ---- the end ---- */
+/* ---- the end of a run ---- */
 
 static void print_truth(const struct run *run)
 {
@@ -387,7 +387,7 @@ static int report_last(struct life *life)
 	return err;
 }
 
-/* ---- from the beginning to the end ---- */
+/* ---- a run ---- */
 
 static int configure(struct run *run)
 {
@@ -406,8 +406,8 @@ static int attach(struct run *run)
 }
 
 /*
- * Slow preparations come before anything is attached, so that the window has a sharp beginning.
- * -EINTR: a signal has ended the run meanwhile.
+ * Prepares and begins tracing. Slow steps come before the attach, so that tracing starts at one
+ * moment. -EINTR: a signal has ended the run.
  */
 static int begin(struct run *run)
 {
@@ -447,7 +447,7 @@ static int open_life(struct life *life)
 	int err;
 
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN); /* a file too large is an error of its writer */
+	signal(SIGXFSZ, SIG_IGN); /* a write beyond RLIMIT_FSIZE fails with EFBIG instead */
 	life->signal_fd = signals_catch();
 	life->peek_fd = open_peeks();
 	life->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);

@@ -8,7 +8,7 @@
 
 #include "run/run.h"
 
-/* Defines "skeleton", of the BPF program bpf/NAME.bpf.c. */
+/* Defines the variable "skeleton" for the BPF program bpf/NAME.bpf.c. */
 #define DEFINE_SKELETON(name)                                              \
 	static void *open_skeleton(const struct bpf_object_open_opts *how) \
 	{                                                                  \
@@ -22,7 +22,7 @@
 
 /*
  * Runs a tool: returns main()'s exit status (0 success, 1 failure, 2 usage error). With argc 0 it
- * prints the tool's line in a list of tools, which is how "tracelets" alone asks each of them.
+ * prints the tool's line for the list of tools, as "tracelets" without arguments requests.
  */
 int tool_main(const struct tool *tool, int argc, char **argv);
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Unit tests: one program per module, one TEST per behaviour. A failed CHECK is printed with its
- * place and fails the test, which goes on. Each test prints one line, "PASS name", "FAIL name" or,
- * where it has called SKIP(why), "SKIP name: why"; tests/run counts them, and takes "needs
- * package" for a failure where CI is set.
- * A file that defines UNIT_BEFORE and UNIT_AFTER first has them run around each test; what
- * UNIT_AFTER returns counts as failed checks. Where UNIT_TIMES is set in the environment, a line
- * "@TIME MS name" goes before.
+ * location and fails the test, which continues. Each test prints one line, "PASS name", "FAIL name"
+ * or, after SKIP(why), "SKIP name: why"; tests/run counts them, and treats "needs package" as a
+ * failure if CI is set.
+ * A file may define UNIT_BEFORE and UNIT_AFTER before it includes this one: they run around each
+ * test, and the value of UNIT_AFTER counts as failed checks. If UNIT_TIMES is set in the
+ * environment, a line "@TIME MS name" precedes a test's line.
  *
- *	BEFORE_EACH()			each test begins with this,
+ *	BEFORE_EACH()			runs before each test
  *	{
  *		parser = parser_new();
  *	}
  *
- *	AFTER_EACH()			and ends with that
+ *	AFTER_EACH()			runs after each test
  *	{
  *		parser_free(parser);
  *	}
@@ -60,7 +60,7 @@ static char unit_skipped[256];
 #define UNIT_AFTER()  0
 #endif
 
-/* Skipped where lacks() returns a reason; NULL: never. */
+/* Defines a test that is skipped if lacks() returns a reason; lacks NULL: never skipped. */
 #define TEST_UNLESS(lacks, id)                                        \
 	static void id(void);                                         \
 	static struct unit_test id##_test = { #id, id, lacks, NULL }; \
@@ -90,7 +90,7 @@ __attribute__((weak)) void unit_after_each(void);
 static void **unit_owned;
 static size_t unit_n_owned;
 
-/* Memory that is freed when the test has ended. */
+/* Frees memory at the end of the test. Returns it. */
 __attribute__((unused)) static void *until_end(void *memory)
 {
 	unit_owned = mem_realloc(unit_owned, unit_n_owned + 1, sizeof(*unit_owned));
@@ -98,10 +98,10 @@ __attribute__((unused)) static void *until_end(void *memory)
 	return memory;
 }
 
-/* Called once when the test has ended. */
+/* Called once at the end of the test; NULL: nothing. */
 static void (*unit_at_end)(void);
 
-/* The text that statements print to the stream f, until the test's end: PRINTED(f, puts_to(f)) */
+/* Text that statements print to f, freed at the end of the test: PRINTED(f, puts_to(f)) */
 #define PRINTED(f, ...)                                           \
 	({                                                        \
 		char *unit_text;                                  \
@@ -112,7 +112,7 @@ static void (*unit_at_end)(void);
 		(char *)until_end(unit_text);                     \
 	})
 
-/* "a, b, -": what is at each of several addresses; NULL is "-". */
+/* Returns the names at several addresses, joined: "a, b, -". NULL becomes "-". */
 #define NAMES(name_at, ...)                                      \
 	names_at_all(name_at, (const uint64_t[]){ __VA_ARGS__ }, \
 		     ARRAY_SIZE(((const uint64_t[]){ __VA_ARGS__ })))
@@ -129,7 +129,7 @@ __attribute__((unused)) static char *names_at_all(const char *(*name_at)(uint64_
 	});
 }
 
-/* A file in memory with those bytes. */
+/* Returns the descriptor of a file in memory with these bytes. */
 __attribute__((unused)) static int memory_file(const void *bytes, size_t size)
 {
 	int fd = memfd_create("test", MFD_CLOEXEC);
@@ -139,7 +139,7 @@ __attribute__((unused)) static int memory_file(const void *bytes, size_t size)
 	return fd;
 }
 
-/* How often a text has that part. */
+/* Returns how often part occurs in text, including overlaps. */
 static inline size_t count_in(const char *text, const char *part)
 {
 	size_t n = 0;
@@ -149,14 +149,14 @@ static inline size_t count_in(const char *text, const char *part)
 	return n;
 }
 
-/* Leaves the test: it can't be run here, for that reason. */
+/* Returns from the test, which can't run here; arguments: the reason, as for printf(). */
 #define SKIP(...)                                                          \
 	do {                                                               \
 		snprintf(unit_skipped, sizeof(unit_skipped), __VA_ARGS__); \
 		return;                                                    \
 	} while (0)
 
-/* The same where a file of that package is missing. */
+/* Skips the test if a file of a package is missing. */
 #define NEED_FILE(path, package)                        \
 	do {                                            \
 		if (access(path, R_OK))                 \
@@ -184,7 +184,7 @@ static inline size_t count_in(const char *text, const char *part)
 				  unit_b ? unit_b : "(null)");                                \
 	} while (0)
 
-/* The same for a row of a table, which the name tells from the others. */
+/* Compare like CHECK_EQ and CHECK_STR, for a test case with a name. */
 #define CHECK_CASE(name, a, b)                                                               \
 	do {                                                                                 \
 		long long unit_a = (long long)(a), unit_b = (long long)(b);                  \
@@ -199,7 +199,7 @@ static inline size_t count_in(const char *text, const char *part)
 			UNIT_FAIL("\"%s\": %s is \"%s\", not \"%s\"", name, #a, unit_a, unit_b); \
 	} while (0)
 
-/* The text contains each of the parts. */
+/* Checks that the text contains each of the parts. */
 #define CHECK_HAS(text, ...)                                                                     \
 	do {                                                                                     \
 		const char *unit_text = (text), *const unit_parts[] = { __VA_ARGS__ };           \
@@ -259,12 +259,12 @@ static int unit_run(const struct unit_test *t)
 	return unit_failures > 0;
 }
 
-/* With arguments: only the tests named. */
+/* Runs all tests; with arguments, only the named ones. */
 int main(int argc, char **argv)
 {
 	int failed = 0;
 
-	setvbuf(stdout, NULL, _IOLBF, 0); /* a test that is killed has told what went before */
+	setvbuf(stdout, NULL, _IOLBF, 0); /* so that a killed test has printed its failures */
 	for (const struct unit_test *t = unit_tests; t; t = t->next) {
 		int i = 1;
 

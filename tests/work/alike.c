@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * alike ROUNDS: naps of a millisecond in stacks that differ in one deep frame only, with the same
- * registers: three under alike_left() and one under alike_right(), so many times. Says how long the
- * naps under each took.
+ * alike ROUNDS: naps of 1 ms in stacks that differ only in one deep frame and have equal registers.
+ * A round has three naps under alike_left() and one under alike_right(). Prints the total time
+ * under each.
  */
 #include "work.h"
 
@@ -30,10 +30,10 @@ WORK_FUNCTION void alike_descend(int depth, uint64_t *sum_ns)
 	WORK_KEEP_FRAME();
 }
 
-/* The sum is read further down, so that nothing but the return address tells one from the other. */
+/* Total of one call, shared by both callers: their stacks differ only in the return address. */
 static uint64_t sum_ns;
 
-/* The comment keeps the compiler from making both one function. */
+/* The asm comment keeps the compiler from merging both functions. */
 #define ALIKE(name)                            \
 	WORK_FUNCTION void alike_##name(void)  \
 	{                                      \

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * allocs: calls each function that allocates, if there is one, a prime number of times of its own,
- * and frees what it got. Tells how often: "@allocs FUNCTION CALLS". Operators new and delete come
- * from libraries that are loaded before libc, if they have them.
+ * allocs: calls each existing allocation function, a different prime number of times, and frees the
+ * blocks. Prints the numbers: "@allocs FUNCTION CALLS". Operators new and delete exist if a library
+ * loaded before libc has them.
  */
 #include <malloc.h>
 #include <stdbool.h>
@@ -33,10 +33,7 @@ extern void _ZdaPvSt11align_val_t(void *p, size_t alignment) WEAK;
 
 static void *blocks[MAX_BLOCKS];
 
-/*
- * The compiler may take calls of malloc() and free() that cancel out away, unless it can't see
- * them.
- */
+/* Volatile, so that the compiler can't remove pairs of malloc() and free(). */
 static void *(*volatile call_malloc)(size_t) = malloc;
 static void *(*volatile call_calloc)(size_t, size_t) = calloc;
 static void *(*volatile call_realloc)(void *, size_t) = realloc;
@@ -50,7 +47,7 @@ static void tell(const char *name, int calls)
 	printf("@allocs %s %d\n", name, calls);
 }
 
-/* Sizes of all kinds: the fast paths of allocators, and their slow ones. */
+/* Returns sizes for the fast and the slow paths of allocators. */
 static size_t bytes_of(int i)
 {
 	return i % 17 == 16 ? 300000 : i % 5 == 4 ? 5000 : (size_t)i * 3 + 1;
@@ -99,7 +96,7 @@ static void call_rare(void)
 		REPEAT(137, valloc(bytes_of(i)));
 		RELEASE(137, call_free);
 	}
-	if (pvalloc) /* libc's, where another allocator whose free() can't take it has none */
+	if (pvalloc) /* not freed: it may be libc's, while free() is another allocator's */
 		REPEAT(139, pvalloc(bytes_of(i)));
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * boxed N: leaks N blocks of 1,000 bytes under a filter of seccomp that kills the process at each
- * system call but those that it needs, as sandboxes do. The kernel's own calls are none of these.
+ * boxed N: leaks N blocks of 1,000 bytes under a seccomp filter that, as in sandboxes, kills the
+ * process at all system calls except for the ones that it needs. Uprobes' own calls are not
+ * allowed.
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -49,7 +50,7 @@ int main(int argc, char **argv)
 	static char buffer[BUFSIZ];
 	int n = work_number(argc, argv, 1, 100);
 
-	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer)); /* else stdout is looked at in the box */
+	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer)); /* stdio must not call fstat() later */
 	if (enter_box())
 		return 1;
 	work_wait_go();

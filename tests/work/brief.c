@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * brief COUNT LANES [PROGRAM]: starts so many processes, as many at a time as there are lanes, each
- * of which ends before long: the program, or brief itself, without arguments; or, for "copies",
- * each a copy of it that is deleted soon after. brief then computes and sleeps for a millisecond or
- * two. Tells how many ended well. Built without frame pointers.
+ * brief COUNT LANES [PROGRAM]: starts COUNT short-lived processes, at most LANES in parallel. They
+ * run PROGRAM or brief itself, without arguments, or with "copies" a copy of brief each, which is
+ * deleted soon after. Without arguments, brief computes and sleeps for 1 to 2 ms. Prints how many
+ * exited with status 0. Built without frame pointers.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -17,9 +17,9 @@
 #include "work.h"
 
 #define WORK_NS (1100 * 1000ULL)
-#define COPIES	64 /* that are there at a time */
+#define COPIES	64 /* existing copies */
 
-static volatile uint64_t sink, nap_ns = 300 * 1000; /* volatile: functions stay as they are */
+static volatile uint64_t sink, nap_ns = 300 * 1000; /* volatile: functions aren't specialized */
 
 WORK_FUNCTION void brief_leaf(uint64_t until_ns)
 {
@@ -42,7 +42,7 @@ WORK_FUNCTION void brief_outer(void)
 	WORK_KEEP_FRAME();
 }
 
-/* The child's comm is the file's name. */
+/* Starts a process, whose comm is the file's name. */
 static void start_one(char *const argv[])
 {
 	pid_t pid = vfork();
@@ -66,7 +66,7 @@ static void copy_self(const char *path)
 	close(to);
 }
 
-/* The file of the copy with that number. */
+/* Returns the path of copy i. */
 static char *copy_path(int i)
 {
 	static char folder[] = "/tmp/brief-XXXXXX", path[64];
@@ -88,7 +88,7 @@ static void remove_copy(int i)
 	rmdir(path);
 }
 
-/* Who has seen it end can still open the file for a moment. */
+/* Starts copy i. Its file remains until COPIES more are started, so that a tracer can open it. */
 static void start_copy(int i)
 {
 	char *path = copy_path(i), *const argv[] = { path, NULL }, *name = strrchr(path, '/');

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * calls KIND N: makes N calls of a kind when it is told to go; see the table at the end. Some kinds
- * need none of the C library's help, so that it doesn't choose another call.
+ * calls KIND N: makes N system calls of a kind after the go; see the table at the end. Some kinds
+ * use syscall(2), since the C library may choose another call.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +35,7 @@ static void make_slowly(int n)
 	}
 }
 
-/* A third of them are another error's. */
+/* Makes failing calls: two of three EBADF, one ENOENT. */
 static void make_failing(int n)
 {
 	for (int i = 0; i < n; i++)
@@ -78,7 +78,7 @@ static void make_sharing_children(int n)
 		make_sharing_child();
 }
 
-/* Each is another program for a moment. */
+/* Executes "calls plain 3" in N children. */
 static void make_programs(int n)
 {
 	pid_t pid;
@@ -120,7 +120,7 @@ static void make_signals(int n)
 		raise(SIGUSR1);
 }
 
-/* The compiler can't see that the calls cancel out. */
+/* Volatile, so that the compiler can't remove pairs of malloc() and free(). */
 static void *(*volatile allocate)(size_t) = malloc;
 
 static void make_blocks(int n)
@@ -129,7 +129,7 @@ static void make_blocks(int n)
 		free(allocate(64));
 }
 
-/* Numbers without a call: a small one, and one that no array has room for. */
+/* Makes calls with unused numbers: a small one, and one beyond any table. */
 static void make_unknown(int n)
 {
 	for (int i = 0; i < n; i++) {
@@ -145,8 +145,8 @@ static void make_naps(int n)
 }
 
 /*
- * A timer interrupts pause(), which is not begun again though that was asked for. It repeats, since
- * the first time may come too early, and ends, since whoever is interrupted is never at rest.
+ * A timer interrupts pause(), which is not restarted, even with SA_RESTART. The timer repeats,
+ * since it may expire before pause(), and is stopped in the end, so that the thread stays blocked.
  */
 static void make_interrupted(int n)
 {
@@ -170,7 +170,7 @@ static void *hang(void *arg)
 	return arg;
 }
 
-/* N threads that wait for what doesn't come, until the input is closed. */
+/* Starts N threads that block until the process exits. */
 static void make_hung(int n)
 {
 	pthread_t thread;
@@ -182,7 +182,7 @@ static void make_hung(int n)
 	work_sleep(50 * NS_PER_MS);
 }
 
-/* Calls that a filter refuses, before the kernel has begun them. */
+/* Makes calls that a seccomp filter refuses before the kernel begins them. */
 static void make_refused(int n)
 {
 	struct sock_filter code[] = {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * contend ROUNDS FILE: a thread or a child, "waiter", waits exactly ROUNDS times for each of these,
- * and "holder" lets it go once the waiter sleeps:
- *	static_lock, a mutex of the program; pi_lock, one with priority inheritance
- *	a mutex on the heap, whose address is told
- *	a mutex in FILE, which two processes have mapped: each waits for it
- *	static_condition; timed_lock, for which it waits in vain
- *	the kernel's lock of FILE's inode, and that of a pipe
- * The kernel's are held by a write from memory that isn't there yet, of which a userfaultfd tells.
- * "kernel 0" is said where there is none.
+ * contend ROUNDS FILE: a thread or process, "waiter", waits exactly ROUNDS times for each of these,
+ * and "holder" releases it when the waiter sleeps:
+ *	static_lock, a static mutex; pi_lock, a mutex with priority inheritance
+ *	a mutex on the heap, whose address is printed
+ *	a mutex in FILE, mapped by two processes: each waits for it
+ *	static_condition; timed_lock, until a timeout
+ *	the kernel's lock of FILE's inode, and a pipe's
+ * Kernel locks are held by a write(2) that faults on missing memory, handled by userfaultfd. Prints
+ * "kernel 0" without userfaultfd. FILE "leave": exits while a thread waits for static_lock.
  */
 #include <errno.h>
 #include <linux/userfaultfd.h>
@@ -29,19 +29,19 @@ static pthread_mutex_t condition_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t static_condition = PTHREAD_COND_INITIALIZER;
 static pthread_mutex_t pi_lock, *heap_lock;
 
-/* As a compiler of C++ calls app::timed_lock. */
+/* Mangled by C++: app::timed_lock. */
 static pthread_mutex_t timed_lock __asm__("_ZN3appL10timed_lockE") = PTHREAD_MUTEX_INITIALIZER;
 
 static int rounds;
 
-/* What a waiter and a holder have in common, in memory that processes share. */
+/* State shared by waiter and holder, in memory shared between processes. */
 struct meeting {
-	atomic_int begun;    /* rounds in which the waiter is about to wait ... */
-	atomic_long slept;   /* ... having slept so often before */
-	atomic_int done;     /* and has waited */
-	atomic_int released; /* those that may begin */
+	atomic_int begun;    /* rounds in which the waiter was about to wait */
+	atomic_long slept;   /* waiter's voluntary switches before the current wait */
+	atomic_int done;     /* rounds in which the waiter has waited */
+	atomic_int released; /* rounds that the waiter may begin */
 	atomic_int tid;
-	atomic_int signals; /* of the condition */
+	atomic_int signals; /* rounds in which the condition was signalled */
 };
 
 static struct meeting *meeting;
@@ -57,7 +57,7 @@ static void wait_for(atomic_int *number, int wanted)
 		pause_a_bit();
 }
 
-/* A number in /proc/PID/status. */
+/* Returns the number after key in /proc/TID/status. */
 static long status_number(int tid, const char *key)
 {
 	char path[64], text[8192] = "", *at;
@@ -84,8 +84,9 @@ static void begin_round(int i)
 }
 
 /*
- * It has said that it is about to wait, and does nothing else that it could sleep in. Its state
- * would not do: a thread has that before it sleeps, and doesn't sleep if it is woken up just then.
+ * Waits until the waiter sleeps, by its switches since begin_round(); it sleeps nowhere else. The
+ * state in /proc isn't sufficient: a thread sets it before it sleeps, and a wakeup in between
+ * cancels the sleep.
  */
 static void wait_until_asleep(void)
 {
@@ -201,7 +202,7 @@ WORK_FUNCTION void holder_hold(pthread_mutex_t *lock)
 	WORK_KEEP_FRAME();
 }
 
-/* Signals without the mutex: the waiter would have to wait for that, too. */
+/* Signals without holding the mutex, for which the waiter would have to wait, too. */
 WORK_FUNCTION void holder_signal(void)
 {
 	for (int i = 0; i < rounds; i++) {
@@ -234,7 +235,7 @@ static void with_thread(void *(*thread)(void *), void *arg, void (*hold)(void))
 		hold();
 	else
 		holder_hold(arg);
-	while (pthread_tryjoin_np(waiter, NULL)) /* no wait for a futex */
+	while (pthread_tryjoin_np(waiter, NULL)) /* pthread_join() would wait for a futex */
 		pause_a_bit();
 }
 
@@ -267,8 +268,8 @@ static void *map_file(const char *path)
 }
 
 /*
- * In the second page of the file; the other process has it elsewhere, and stays a while: what is
- * mapped there, the tool has to read before it is gone.
+ * Contends for a mutex in the file's second page. The child maps the file at another address, and
+ * exits late, so that the tool can read its mappings.
  */
 static void share_lock(const char *path, bool child_waits)
 {
@@ -299,12 +300,12 @@ static void share_lock(const char *path, bool child_waits)
 	work_set_comm("holder");
 }
 
-/* ---- the kernel's ---- */
+/* ---- kernel locks ---- */
 
-/* Each has the file open for itself: writes of one open file wait for each other's position. */
+/* Two writers with separate open files: writes to one open file wait for its position's lock. */
 struct writer {
 	int keeper_fd, waiter_fd, fault_fd;
-	char *missing; /* a page that isn't there */
+	char *missing; /* a page without memory: reading it blocks */
 };
 
 static int open_faults(char *page)
@@ -395,7 +396,7 @@ static void contend_in_kernel(const char *path)
 	contend(&writer);
 }
 
-/* The process ends while one of its threads waits. */
+/* Exits while a thread waits. */
 static void leave(void)
 {
 	pthread_t waiter;

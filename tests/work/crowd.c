@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * crowd THREADS NAPS: starts and buries so many threads, one after the other; then one more,
- * "late", sleeps NAPS times and stays. Tells its tid. The first thread of all, "early", runs for as
- * long as the process does.
+ * crowd THREADS NAPS: starts and joins THREADS threads, one after the other. Then the thread "late"
+ * prints its tid, sleeps NAPS times and stays. The main thread is "early".
  */
 #include <pthread.h>
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * deadlock THREADS [free]: each thread, "waits0" and so on, takes a mutex of its own, then waits
- * for the next one's, for ever. A further thread, "leads", waits for the first one's. With "free",
- * the last thread doesn't wait for a mutex, so that there is no deadlock. "@waitsN tid" is the
- * number of a thread.
+ * deadlock THREADS [free]: each thread, "waits0" and so on, locks its own mutex, then waits forever
+ * for the next thread's. Another thread, "leads", waits for the mutex of "waits0". With "free", the
+ * last thread doesn't wait for a mutex, so there is no deadlock. Prints "@waitsN tid TID".
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -54,7 +53,7 @@ static void *take_first(void *arg)
 	return arg;
 }
 
-/* It sleeps in a system call whose first argument is the mutex. */
+/* Returns true if the thread is in a system call whose first argument is the mutex. */
 static bool waits_for(int tid, const pthread_mutex_t *mutex)
 {
 	unsigned long addr = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * disk PATH [KIND N BYTES]...: N operations of that size on a block device, from its beginning on.
- * KIND: "read" and "write" pass by the page cache, "sync" writes through it, each written before
- * the next (O_DSYNC), "buffered" all at once (fsync), "discard", and "flush", which has no size.
+ * disk PATH [KIND N BYTES]...: N operations of BYTES bytes on a block device, from its beginning.
+ * KIND: "read" and "write" bypass the page cache (O_DIRECT), "sync" writes through it (O_DSYNC),
+ * "buffered" writes to it, then calls fsync(), "discard", and "flush", which has no size.
  */
 #include <linux/fs.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * family CHILDREN: when told to go, a process, "parent", makes children, "kid", one after the
- * other, which wait and spin a little and are gone; not at once, so that even a busy tracer has
- * seen their mappings. A kid is woken by its parent, at least a millisecond after it has blocked:
- * of a sleep, whatever passes between its start and the switch is no wait.
+ * family CHILDREN: the process "parent" makes children, "kid", one after the other. Each waits,
+ * spins, and exits 200 ms later, so that a busy tracer can read its mappings. A kid's waits last
+ * until the parent writes to a pipe, at least 1 ms after the kid has blocked: in a sleep, the time
+ * from the timer's start to the switch would not count.
  */
 #include <sys/wait.h>
 

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * faults KIND:PAGES[:FILE]...: faults in that many pages of memory, one after the other, in
+ * faults KIND:PAGES[:FILE]...: faults in PAGES pages of memory, one after the other, in
  * touch_pages(), called by touch_outer():
  *	anon	anonymous memory
- *	heap	below the program break
- *	stack	of the main thread
+ *	heap	memory below the program break
+ *	stack	the main thread's stack
  *	shmem	a memfd called "planted"
- *	memfds	as many memfds called "one", a page of each
- *	file	FILE, whose pages are thrown out of memory first
- *	deleted	the same, and then removed
- *	user	anonymous memory with userfaultfd: each page comes 2 ms after it was asked for
- *	kernel	anonymous memory that the kernel writes to, asked by read() in read_pages()
- *	slow	anonymous memory, a page every few ms
- * Each is done when it is told to go.
+ *	memfds	PAGES memfds called "one", a page of each
+ *	file	FILE, after its pages are evicted from the page cache
+ *	deleted	FILE, evicted and deleted
+ *	user	anonymous memory with userfaultfd: each page arrives 2 ms after its fault
+ *	kernel	anonymous memory, written by the kernel in read(), called by read_pages()
+ *	slow	anonymous memory, a page every 2 ms
+ * Each argument waits for its own go.
  */
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -28,7 +28,7 @@
 #define USER_DELAY_NS (2 * NS_PER_MS)
 #define SLOW_NS	      (2 * NS_PER_MS)
 
-static uint64_t touched; /* so that the reads are not left out */
+static uint64_t touched; /* total of the bytes read, so that reads are used */
 
 WORK_FUNCTION void touch_pages(const char *memory, long pages, int is_write)
 {
@@ -57,7 +57,7 @@ WORK_FUNCTION void read_pages(char *memory, long pages)
 	WORK_KEEP_FRAME();
 }
 
-/* One fault per page: neither huge pages nor pages that are read ahead. */
+/* Maps pages that fault one by one: no huge pages, no readahead. */
 static char *map_pages(long pages, int flags, int fd)
 {
 	size_t bytes = (size_t)pages * PAGE;
@@ -104,7 +104,7 @@ static void touch_heap(long pages, const char *file)
 	touch_outer((const char *)start, pages, 1);
 }
 
-/* Downwards, from below what is in use. */
+/* Touches pages downwards, from below the used stack. */
 static void touch_stack(long pages, const char *file)
 {
 	char *here = (char *)(((uintptr_t)&file & ~(PAGE - 1)) - 16 * PAGE);
@@ -236,7 +236,7 @@ int main(int argc, char **argv)
 	char name[16], file[256];
 	long pages;
 
-	touched = 1; /* its page is there from now on */
+	touched = 1; /* faults its page in before the work */
 	work_set_comm("faults");
 	for (int i = 1; i < argc; i++) {
 		file[0] = '\0';

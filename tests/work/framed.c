@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* framed MODE MS [PATH]: nofp with frame pointers, for stacks that are walked in either way. */
+/* framed MODE MS [PATH]: nofp with frame pointers: its stacks can be walked both ways. */
 #define NOFP(name) framed_##name
 #define NOFP_NAME  "framed"
 #define NOFP_BYTES 24

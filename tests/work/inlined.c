@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* inlined MS: spins in two functions that the compiler has put into a third. */
+/* inlined MS: spins in two functions that are inlined into a third. */
 #include "work.h"
 
 #define ALWAYS_INLINED static inline __attribute__((always_inline))
@@ -10,7 +10,7 @@ ALWAYS_INLINED void inlined_leaf(uint64_t end_ns)
 {
 	while (work_clock(CLOCK_MONOTONIC) < end_ns)
 		for (int i = 0; i < 100000; i++)
-			count++; /* the line that is looked for */
+			count++; /* tests look for this line */
 }
 
 ALWAYS_INLINED void inlined_middle(uint64_t end_ns)

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * jit STYLE: a program that makes code at run time and tells its name in /tmp/perf-PID.map, as JIT
- * compilers do: jit_made code calls jit_wait(), which blocks until the workload goes.
- * STYLE: java (hexadecimal, a name with blanks and signs), 0x (with that prefix), late (the name
- * comes only after the wait has begun), twice (an earlier definition of the same address is wrong),
- * silent (no name is told), stub (x86-64: the code keeps no frame pointer; jit_wait() also sleeps),
- * busy (silent, and jit_wait() spins, sleeps and keeps memory), lost (the same, and the code puts
- * something else where the frame pointer is).
+ * jit STYLE: makes code at run time and writes its name to /tmp/perf-PID.map, as JIT compilers do.
+ * The code calls jit_wait(), which blocks until the go. STYLE: java (a name with blanks and signs),
+ * 0x (numbers with this prefix), late (the name is written in jit_wait()), twice (the address has
+ * an earlier, wrong name), silent (no name), stub (x86-64: code without frame pointer; jit_wait()
+ * also sleeps), busy (no name, and jit_wait() spins, sleeps and leaks memory), lost (as busy, and
+ * the code overwrites the frame pointer).
  */
 #include <stdbool.h>
 #include <string.h>
@@ -17,7 +16,9 @@
 #define JIT_NAME   "Ljava/util/HashMap;::resize(I)[B interpreted"
 #define KEPT_BYTES (1 << 20)
 
-/* Keeps a frame, calls its argument, returns: frame pointers are how such code is walked. */
+/*
+ * Code that calls its argument: code[] with frame pointer, stub[] without, lost[] with a wrong one.
+ */
 #if defined(__x86_64__)
 static const unsigned char code[] = { 0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3 };
 static const unsigned char stub[] = { 0x48, 0x83, 0xec, 0x28, 0xff, 0xd7,
@@ -49,7 +50,7 @@ static void tell(const char *name)
 	fclose(f);
 }
 
-/* What each tool looks at. */
+/* Makes events for each tool. */
 static void be_busy(void)
 {
 	uint64_t end_ns = work_clock(CLOCK_MONOTONIC) + 200 * NS_PER_MS;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * leaky [before MODE N] [MODE N]...: takes memory and keeps some of it, in functions that are named
- * for it; how many blocks of which size is in leaky.h. N is the number of blocks, moves, threads,
- * children, copies or pipes, or a program.
+ * leaky [before MODE N] [MODE N]...: allocates memory and leaks some of it, in functions named
+ * accordingly; leaky.h has numbers and sizes of the blocks. N is the number of blocks, moves,
+ * threads, children, copies or pipes, or a program.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -21,7 +21,7 @@ static void *kept[MAX_KEPT];
 static int n_kept;
 static const char *text = "a text of 26 bytes in all";
 
-/* Keeps the compiler from knowing what becomes of a block. */
+/* Hides from the compiler that a block is unused. */
 static void *volatile last;
 
 static void keep(void *p)
@@ -99,7 +99,7 @@ WORK_FUNCTION void leak_mmap(void)
 	WORK_KEEP_FRAME();
 }
 
-/* The first page of three goes back. */
+/* Unmaps the first of three pages. */
 WORK_FUNCTION void leak_rest_of_mapping(void)
 {
 	char *p = map(3 * 4096, PROT_READ | PROT_WRITE, 0);
@@ -123,7 +123,7 @@ WORK_FUNCTION void leak_big(void)
 	WORK_KEEP_FRAME();
 }
 
-/* Whatever is taken here goes back, or was never had. */
+/* Frees everything, or fails to allocate it. */
 WORK_FUNCTION void leak_nothing(void)
 {
 	void *p;
@@ -158,9 +158,9 @@ static void leak_all(void)
 	leak_nothing();
 }
 
-/* ---- realloc's ways ---- */
+/* ---- realloc ---- */
 
-/* Its failure leaves the old block as it was. */
+/* Leaks a block after a failed realloc(), which doesn't free it. */
 WORK_FUNCTION void keep_after_failure(void)
 {
 	void *p = malloc(hide(FAILED_BYTES));
@@ -196,7 +196,7 @@ static char *map_over(char *p, size_t bytes, int prot)
 	return mmap(p, bytes, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
-/* A heap that grows and shrinks in address space that it has reserved. */
+/* Grows and shrinks a heap in reserved address space, by mmap(). */
 WORK_FUNCTION void shrink_heap(void)
 {
 	char *heap = map(8 * MB, PROT_NONE, MAP_NORESERVE);
@@ -206,7 +206,7 @@ WORK_FUNCTION void shrink_heap(void)
 	WORK_KEEP_FRAME();
 }
 
-/* One call for several mappings and what lies between them. */
+/* Unmaps several mappings and the gaps between them in one call. */
 WORK_FUNCTION void unmap_all(void)
 {
 	char *p = map(8 * MB, PROT_NONE, 0);
@@ -218,7 +218,7 @@ WORK_FUNCTION void unmap_all(void)
 	WORK_KEEP_FRAME();
 }
 
-/* Both ends go back. */
+/* Unmaps both ends of a mapping. */
 WORK_FUNCTION void align_mapping(void)
 {
 	char *p = map(4 * MB, ACCESS, 0);
@@ -278,7 +278,7 @@ static size_t mapped_with_access(const char *start, const char *end)
 	return bytes;
 }
 
-/* Parts of an area change in every way; what is left is said as the kernel says it. */
+/* Changes parts of an area in all ways, and prints the kernel's size of the rest. */
 WORK_FUNCTION void wander(int n)
 {
 	char *area = map(AREA_PAGES * 4096, PROT_NONE, 0);
@@ -318,7 +318,7 @@ WORK_FUNCTION void wander(int n)
 	WORK_KEEP_FRAME();
 }
 
-/* ---- code that has just been mapped ---- */
+/* ---- newly mapped code ---- */
 
 WORK_FUNCTION void *take_in_copy(void *(*take)(size_t))
 {
@@ -328,7 +328,7 @@ WORK_FUNCTION void *take_in_copy(void *(*take)(size_t))
 	return p;
 }
 
-/* A mapping of this program's code, as when it is loaded as a library. */
+/* Maps this program's code again, as if it was loaded as a library. */
 static char *map_code(void)
 {
 	FILE *f = fopen("/proc/self/maps", "re");
@@ -361,7 +361,7 @@ WORK_FUNCTION void take_in_copies(int n)
 	WORK_KEEP_FRAME();
 }
 
-/* ---- many ---- */
+/* ---- many blocks ---- */
 
 WORK_FUNCTION void take_many(int n)
 {
@@ -384,7 +384,7 @@ WORK_FUNCTION void leak_in_thread(void)
 	WORK_KEEP_FRAME();
 }
 
-/* Blocks go from hand to hand: what one thread takes, another may free. */
+/* Exchanges blocks between threads: a thread may free another's block. */
 static void *work_in_thread(void *arg)
 {
 	static void *hands[64];
@@ -437,7 +437,7 @@ static void execute(const char *path, const char *mode)
 	exit(1);
 }
 
-/* It says nothing, as it would say it in our place. */
+/* Runs a program without stdin and stdout, since it would print "@ready" as we do. */
 static void run_program(const char *path, const char *n)
 {
 	pid_t child = fork();
@@ -453,7 +453,7 @@ static void run_program(const char *path, const char *n)
 	waitpid(child, NULL, 0);
 }
 
-/* Each is a file of its own, which is deleted once it has run. */
+/* Runs n copies of this program in turn, each from a new file that is then deleted. */
 static void run_copies(int n)
 {
 	char path[] = "/tmp/leaky-XXXXXX";
@@ -480,7 +480,7 @@ static void pause_work(void)
 	work_read(STDIN_FILENO);
 }
 
-/* ---- slowly ---- */
+/* ---- slow growth ---- */
 
 WORK_FUNCTION void grow(void)
 {
@@ -488,7 +488,7 @@ WORK_FUNCTION void grow(void)
 	WORK_KEEP_FRAME();
 }
 
-/* Up and down. */
+/* Allocates, then frees blocks, periodically. */
 WORK_FUNCTION void use_cache(int i)
 {
 	static void *cache[16];
@@ -510,7 +510,7 @@ static void grow_slowly(int n)
 	WORK_KEEP_FRAME();
 }
 
-/* By another thread; every other move fails, and leaves the block where it was. */
+/* Moves all blocks in another thread; every second realloc() fails. */
 static void *move_blocks(void *arg)
 {
 	void *moved;
@@ -539,7 +539,7 @@ static void hand_over(int n)
 	pthread_join(mover, NULL);
 }
 
-/* Blocks are moved when they are some turns old. */
+/* Allocates a block per millisecond, and moves each when it is STEADY_AGE turns old. */
 WORK_FUNCTION void take_steadily(int n)
 {
 	for (int i = 0; i < n; i++) {
@@ -551,7 +551,7 @@ WORK_FUNCTION void take_steadily(int n)
 	WORK_KEEP_FRAME();
 }
 
-/* As fast as it can, for that many milliseconds. */
+/* Allocates and frees as fast as possible for ms milliseconds. */
 WORK_FUNCTION void hurry(int ms)
 {
 	uint64_t end_ns = work_clock(CLOCK_MONOTONIC) + (uint64_t)ms * NS_PER_MS;
@@ -561,7 +561,7 @@ WORK_FUNCTION void hurry(int ms)
 	WORK_KEEP_FRAME();
 }
 
-/* One block, again and again, in a steady pace. */
+/* Moves one block n times, at a steady rate. */
 WORK_FUNCTION void move_one(int n)
 {
 	void *p = malloc(hide(STEADY_BYTES));
@@ -576,7 +576,7 @@ WORK_FUNCTION void move_one(int n)
 	WORK_KEEP_FRAME();
 }
 
-/* ---- an allocator that some calls leave without a return ---- */
+/* ---- an allocator left by longjmp() ---- */
 
 static jmp_buf left;
 
@@ -596,7 +596,7 @@ static void leave_calls(void)
 	}
 }
 
-/* Further down on the stack. */
+/* Allocates in a frame that is lower on the stack. */
 WORK_FUNCTION void take_below(int n)
 {
 	volatile char room[8192] = {};
@@ -615,7 +615,7 @@ static void *wait_for_end(void *arg)
 	exit(arg != NULL);
 }
 
-/* This thread ends, the process does not. */
+/* Exits the main thread only. */
 static void leave_to_heir(int n)
 {
 	pthread_t heir;
@@ -625,7 +625,7 @@ static void leave_to_heir(int n)
 	pthread_exit(NULL);
 }
 
-/* In the kernel. */
+/* Makes n pipes: memory in the kernel. */
 static void open_pipes(int n)
 {
 	int fds[2];
@@ -671,15 +671,13 @@ static void run_mode(const char *mode, int n, const char *arg)
 		free_all();
 }
 
-/*
- * Modes with their N follow each other; one behind "before" comes before it says that it is ready.
- */
+/* Runs the modes, one after the other; the one after "before" runs before "@ready". */
 static int run(int argc, char **argv)
 {
 	int i = 1;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	printf("@begin\n"); /* now it has its buffer, which is no leak of ours */
+	printf("@begin\n"); /* allocates stdout's buffer before tracing */
 	if (argc > 3 && !strcmp(argv[1], "before")) {
 		run_mode(argv[2], atoi(argv[3]), argv[3]);
 		i = 4;
@@ -696,11 +694,11 @@ static int thread_argc;
 
 static void *run_in_thread(void *argv)
 {
-	work_sleep(50 * NS_PER_MS); /* the main thread is gone by then */
+	work_sleep(50 * NS_PER_MS); /* until the main thread has exited */
 	exit(run(thread_argc, argv));
 }
 
-/* "leaderless" before all else: in a thread, after the main one has ended. */
+/* "leaderless" as first argument: everything runs in a thread, after the main thread has exited. */
 int main(int argc, char **argv)
 {
 	pthread_t thread;

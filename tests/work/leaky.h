@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the workload leaky takes and keeps: prime numbers, so that no two sums are equal. */
+/*
+ * Numbers and sizes of the blocks that leaky allocates: mostly primes, so that all totals differ.
+ */
 #ifndef LEAKY_H
 #define LEAKY_H
 

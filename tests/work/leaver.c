@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * leaver ROUNDS NAP_MS: sleeps as "stayer" until a moment that has passed, which wakes it up before
- * it has left its CPU; then naps as "leaver", by turns.
+ * leaver ROUNDS NAP_MS: alternately sleeps as "stayer" until a time that has passed, which wakes it
+ * up before it has left its CPU, and naps as "leaver".
  */
 #include <sys/prctl.h>
 

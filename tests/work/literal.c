@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * literal: an allocator whose functions begin, on arm64, with a load from beside the code, which
- * takes no probe. One can be probed behind it. The other, which isn't called, has lost its argument
- * there. Tells how often malloc is called: "@literal malloc CALLS".
+ * literal: an allocator whose functions begin, on arm64, with a literal load, on which the kernel
+ * allows no probe. mi_malloc() can be probed after it; mi_free(), which isn't called, has
+ * overwritten its argument there. Prints the calls of malloc: "@literal malloc CALLS".
  */
 #include "work.h"
 
@@ -38,13 +38,13 @@ void mi_free(void *p)
 }
 #endif
 
-/* Hidden from the compiler, which may leave out calls that cancel each other out. */
+/* Volatile, so that the compiler can't remove pairs of malloc() and free(). */
 static void *(*volatile call_malloc)(size_t) = mi_malloc;
 
 int main(void)
 {
 	work_set_comm("literal");
-	work_say("malloc", 2 * CALLS); /* its own and, by a jump to it, libc's */
+	work_say("malloc", 2 * CALLS); /* mi_malloc() jumps to libc's malloc() */
 	work_wait_go();
 	for (size_t i = 1; i <= CALLS; i++)
 		free(call_malloc(i));

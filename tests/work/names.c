@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * names MS: functions whose names need some care, called in this order: exported by nobody, written
- * by a C++ compiler, by a Rust compiler of each way of mangling, and one in a segment of its own,
- * which spins for MS. The Makefile builds it in all the ways in which a file can be mapped, and
- * stripped with its symbols elsewhere.
+ * names MS: functions with difficult names, which call each other in this order: a static one, one
+ * mangled by C++, one by each of Rust's manglings, and one in a separate segment, which spins for
+ * MS. The Makefile builds variants: all ways to map a file, and stripped, with separate symbols.
  */
 #include "work.h"
 

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * nofp MODE MS [PATH]: what programs look like that are built as distributions do it, without frame
- * pointers: main() leads to nofp_outer(), nofp_middle() and nofp_leaf(), which spins or naps for
- * MS. MODE: spin, nap; signal (in a handler), kids (in forked children), map (called from PATH, a
- * copy of this program, whose code is mapped as the dynamic linker would do it), mapped (the same,
- * mapped before it is ready), exec (PATH, which then spins), deep (under DEEP_FRAMES more), vfork
- * (in a child, with the parent waiting), block (two threads, until it goes), coroutine (on another
- * stack, in a function that nobody has called: its return address is 0), moves (its code is moved
- * to anonymous memory at the same addresses, as programs do that want huge pages), moved (the same,
- * before it is ready).
+ * nofp MODE MS [PATH]: a program without frame pointers, as distributions build them: nofp_outer()
+ * calls nofp_middle(), which calls nofp_leaf(), which spins or naps for MS. MODE: spin, nap, signal
+ * (in a handler), kids (in forked children), map (called from PATH, a copy of this program that is
+ * mapped as by the dynamic linker), mapped (as map, but mapped before "@ready"), exec (executes
+ * PATH, which spins), deep (below DEEP_FRAMES more frames), vfork (in a child, while the parent
+ * waits), block (two threads, blocked until the go), coroutine (on another stack, whose first
+ * function has the return address 0), moves (moves its code to anonymous memory at the same
+ * addresses, as programs do for huge pages), moved (as moves, before "@ready").
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -39,7 +38,7 @@ extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 
 static int stay_ms, is_nap, block_fds[2] = { -1, -1 };
 
-/* The clock is read in the vdso. */
+/* Spins mostly in the vdso, which reads the clock. */
 static void spin(void)
 {
 	uint64_t end_ns = work_clock(CLOCK_MONOTONIC) + (uint64_t)stay_ms * NS_PER_MS;
@@ -74,7 +73,7 @@ WORK_FUNCTION long nofp_outer(long x)
 	return nofp_middle(x + 1) + x;
 }
 
-/* Called in a copy whose addresses nobody has relocated: it has its argument and nothing else. */
+/* Called in a copy without relocations: may use its arguments only. */
 __attribute__((noinline)) static long nofp_mapped(long (*call)(long), long x)
 {
 	return call(x) + x;
@@ -99,11 +98,11 @@ WORK_FUNCTION long go_deep(long n)
 static void stay_deep(const char *path)
 {
 	(void)path;
-	if (go_deep(DEEP_FRAMES) < 0) /* used, so that the function keeps its name */
+	if (go_deep(DEEP_FRAMES) < 0) /* uses the result, so that go_deep() is not specialized */
 		abort();
 }
 
-/* The child runs on its parent's stack. */
+/* Works in a vfork child, which runs on its parent's stack. */
 static void stay_in_vfork(const char *path)
 {
 	pid_t pid = vfork();
@@ -144,7 +143,7 @@ static void stay_in_kids(const char *path)
 		;
 }
 
-/* The first segment's place is taken with the file's size, as the dynamic linker does. */
+/* Maps a copy's segments as the dynamic linker does: first the whole size, from the file. */
 static char *map_copy(const char *path)
 {
 	const Elf64_Ehdr *header = (const void *)__ehdr_start;
@@ -167,7 +166,7 @@ static char *map_copy(const char *path)
 	return base;
 }
 
-static char *mapped_copy; /* before it was told to go */
+static char *mapped_copy; /* made before "@ready"; NULL: none */
 
 static void stay_in_copy(const char *path)
 {
@@ -186,7 +185,7 @@ static void move(char *text, size_t bytes)
 	memcpy(copy, text, bytes);
 	mprotect(copy, bytes, PROT_READ | PROT_EXEC);
 	mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, text);
-	mprotect(text, bytes, PROT_READ | PROT_WRITE | PROT_EXEC); /* which is an event */
+	mprotect(text, bytes, PROT_READ | PROT_WRITE | PROT_EXEC); /* causes a mapping event */
 	mprotect(text, bytes, PROT_READ | PROT_EXEC);
 }
 
@@ -208,7 +207,7 @@ static void move_text(void)
 static void stay_after_move(const char *path)
 {
 	move_text();
-	work_sleep(50 * NS_PER_MS); /* until that has been seen */
+	work_sleep(50 * NS_PER_MS); /* until the tracer has seen the event */
 	just_stay(path);
 	WORK_KEEP_FRAME();
 }
@@ -283,7 +282,7 @@ static int run_blocked(void)
 	return 0;
 }
 
-/* All of the process, once the main thread is gone. */
+/* Runs in the process's only thread, after the main thread has exited. */
 static void *run_alone(void *arg)
 {
 	(void)arg;
@@ -314,7 +313,7 @@ int main(int argc, char **argv)
 		return run_blocked();
 	if (!strcmp(argv[1], "leaderless"))
 		leave_main_thread();
-	if (!strcmp(argv[1], "run")) { /* executed by another one */
+	if (!strcmp(argv[1], "run")) { /* executed by mode exec */
 		work_set_comm("executed");
 		just_stay(NULL);
 		work_wait_end();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* nofp under other names and with other frames: what must not be taken for it, nor it for this. */
+/* nofp with other names and frame sizes: its unwind rows must not be mixed up with nofp's. */
 #define NOFP(name) other_##name
 #define NOFP_NAME  "other"
 #define NOFP_BYTES 200

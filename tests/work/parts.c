@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * parts MS [CPU]: threads that each spend about so long in one way. "p-spin" spins, "p-sleep"
- * sleeps, "p-lock" waits for a lock that "p-holder" has, "p-rival-a" and "p-rival-b" compete for
- * one CPU, and "p-before" becomes "p-after" while it spins. Each says what it knows of its time:
- * all of it, and how much of that it was on a CPU, blocked and runnable; how long it took at most
- * to get and to lose its name; the rest of its life it is "p-done". The main thread, "parts", waits
- * for them.
+ * parts MS [CPU]: threads that each spend about MS in one state. "p-spin" spins, "p-sleep" sleeps,
+ * "p-lock" waits for a lock held by "p-holder", "p-rival-a" and "p-rival-b" compete for one CPU,
+ * and "p-before" is renamed to "p-after" while it spins. Each prints its total time, and the time
+ * on a CPU, blocked and runnable, and how long the renames before and after took at most; then it
+ * is "p-done". The main thread, "parts", waits for all.
  */
 #include <pthread.h>
 
@@ -20,7 +19,7 @@ static pthread_barrier_t holder_has_it;
 
 WORK_FUNCTION uint64_t parts_burn(uint64_t x)
 {
-	for (volatile int i = 0; i < 100000; i++) /* long beside the look at the clock */
+	for (volatile int i = 0; i < 100000; i++) /* takes much longer than reading the clock */
 		x = x * 6364136223846793005ULL + 1442695040888963407ULL;
 	return x;
 }
@@ -63,7 +62,7 @@ static void say(const char *name, const char *key, uint64_t value)
 /* A thread's time under one name. */
 struct part {
 	const char *name;
-	uint64_t naming_ns; /* before it */
+	uint64_t naming_ns; /* maximum duration of the rename before it */
 	struct work_moment from;
 };
 
@@ -79,8 +78,8 @@ static struct part begin_part(const char *name)
 }
 
 /*
- * Who only spins is on a CPU whenever it isn't waiting for one, whatever takes the CPU away. Saying
- * so, and the thread's end, are under another name.
+ * Ends a part and prints its times, under another name. A thread that only spins is on a CPU
+ * whenever it isn't runnable: its CPU clock may omit time that interrupts or the host took.
  */
 static void end_part(struct part part, int only_spins)
 {

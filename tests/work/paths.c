@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * paths THREADS WAITS SLEEP_MS [lock|block]: threads that wait so often each, with a stack that
- * none has had before. They sleep, or wait for a lock that another one has while it sleeps, or take
- * some memory, sleep, and give it back. A thread of its own, "rarely", waits only once, for
- * SLEEP_MS.
+ * paths THREADS WAITS SLEEP_MS [lock|block]: THREADS threads that each wait WAITS times, each time
+ * with a new stack. They sleep, or with "lock" wait for a lock whose holder sleeps, or with "block"
+ * allocate memory, sleep, and free it. Another thread, "rarely", waits once, for SLEEP_MS.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -19,7 +18,7 @@ static bool has_lock, has_block;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t sleep_ns;
 
-/* Who has let go of the lock doesn't take it again before another one does. */
+/* Sleeps after the unlock, so that another thread locks the mutex next. */
 WORK_FUNCTION void wait_for_lock(void)
 {
 	pthread_mutex_lock(&lock);

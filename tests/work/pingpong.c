@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * pingpong ROUNDS [CPU]: a process, "wakee", is woken up ROUNDS times by its child, "waker",
- * through a pipe, and answers through another one. Tells the child's pid.
+ * pingpong ROUNDS [CPU]: a process, "wakee", is woken up ROUNDS times by its child, "waker", by a
+ * pipe, and answers by another pipe. Prints the child's pid.
  */
 #include "work.h"
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * plan THREADS ROUNDS SLEEP_MS SPIN_MS [SHORT_SLEEP_MS [NAME]]: threads "plan-0", "plan-1", ...
- * which all sleep and spin by turns. Each tells how long it was off the CPU: the CPU that the host
- * of a virtual machine takes away is no part of that. The first one is the process's main thread.
- * With NAME all threads are called so.
+ * plan THREADS ROUNDS SLEEP_MS SPIN_MS [SHORT_SLEEP_MS [NAME]]: threads "plan-0", "plan-1", ..., or
+ * all with the comm NAME, which alternately sleep and spin. Each prints how long it was off the
+ * CPU, without steal time of a virtual machine. The first is the process's main thread.
  */
 #include <pthread.h>
 
@@ -35,7 +34,7 @@ WORK_FUNCTION void plan_spin(void)
 	WORK_KEEP_FRAME();
 }
 
-/* Off the CPU is who naps, and who waits for a CPU while there is something to do. */
+/* Naps and spins, and adds the time of naps, and of waits for a CPU while spinning, to off_ns. */
 WORK_FUNCTION void plan_run(void)
 {
 	struct work_moment last = work_moment(), now;

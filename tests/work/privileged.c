@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* privileged: prints as whom it runs. */
+/* privileged: prints its effective user id. */
 #include <stdio.h>
 #include <unistd.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * reborn MS: when told to go, a child, "kid", maps this program's code once more and spins for MS,
- * called from there; then it executes this program, "executed", where other memory covers the
- * place of that code, and spins, too. Linked to fixed addresses and without libraries: the kernel
- * never looks for a place for a mapping, which BPF would count if there was code before.
+ * reborn MS: a child, "kid", maps this program's code a second time and spins for MS, called from
+ * the copy. Then it executes this program, "executed", which maps other memory over the copy's
+ * address and spins, too. Linked statically to fixed addresses: the kernel never chooses a
+ * mapping's address, which BPF would count if there was code before.
  */
 #include <elf.h>
 #include <sys/wait.h>
@@ -15,7 +15,7 @@
 
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 
-/* Hardly ever in the vdso, which is nowhere in particular. */
+/* Spins for ms, rarely in the vdso, whose address varies. */
 WORK_FUNCTION long reborn_spin(long ms)
 {
 	uint64_t end_ns = work_clock(CLOCK_MONOTONIC) + (uint64_t)ms * NS_PER_MS;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * resting MS: three threads that wait for so long. "loop" and "pool" wait in functions by which
- * event loops and pools of workers are known; "handler" waits further in, for something of its own.
+ * resting MS: three threads that wait for MS. "loop" and "pool" wait in functions known as idle
+ * waits of event loops and worker pools; "handler" waits in an event loop's callee: not idle.
  */
 #include <poll.h>
 #include <pthread.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * returns N: functions under return probes, as other tracers put them on libraries for ever (perf
- * events that count what nobody reads): main, ret_outer, ret_jump, ret_leaf, ret_work, all but the
- * first and the last. ret_jump ends with a jump to ret_leaf, so that it has no frame any more. In
- * ret_work it waits for input, sleeps N times for 10 ms as "ret-nap" and spins N times for 10 ms as
- * "ret-spin". Before that, longjmp() has left a call under a probe. "@returns probes N": so many.
+ * returns N: functions with return probes (perf events), as other tracers may leave them on
+ * libraries. Of main, ret_outer, ret_jump, ret_leaf and ret_work, all but the first and the last
+ * have one. ret_jump ends with a jump to ret_leaf, so its frame is gone. ret_work waits for input,
+ * sleeps N times for 10 ms as "ret-nap" and spins N times for 10 ms as "ret-spin". Before,
+ * longjmp() has left a probed call. Prints the number of probes: "@returns probes N".
  *
- * returns N calls: ret_calls calls ret_push and ret_sub for N times 10 ms, and is hardly ever
- * outside of their probes; as "ret-call".
+ * returns N calls: as "ret-call", ret_calls calls ret_push and ret_sub for N * 10 ms, and is nearly
+ * always inside their probes.
  */
 #include <inttypes.h>
 #include <linux/perf_event.h>
@@ -33,7 +33,7 @@ static unsigned int read_number(const char *path, const char *format)
 	return number;
 }
 
-/* Where a function of this program is in its file. */
+/* Returns a function's offset in this program's file; 0: not found. */
 static uint64_t file_offset(uintptr_t function)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
@@ -105,7 +105,10 @@ WORK_FUNCTION void ret_away(int turn)
 	longjmp(before, turn);
 }
 
-/* x86: "push %rbp", which the kernel emulates, and "sub $n,%rsp", of which it executes a copy. */
+/*
+ * Functions that begin, on x86, with "push %rbp", which the kernel emulates under a probe, and "sub
+ * $n,%rsp", of which the kernel executes a copy.
+ */
 WORK_FUNCTION void ret_push(int turn)
 {
 	volatile int here = turn;

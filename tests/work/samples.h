@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* How often the kernel itself samples a workload, for those that are compared with profile. */
+/* The kernel's own sampling of a workload, for comparison with profile's. */
 #ifndef SAMPLES_H
 #define SAMPLES_H
 
@@ -9,10 +9,9 @@
 #include "work.h"
 
 /*
- * Has the kernel sample the calling thread for us too: hz times a second of cycles or, where they
- * aren't counted, of CPU time; or every period_ns of CPU time. What a sampling tool sees of the
- * thread can be compared with that on machines that lose samples as well: an emulated CPU stands
- * still at times, while its clock goes on.
+ * Samples the calling thread by a perf event: hz times a second by cycles, or by CPU time if cycles
+ * aren't counted; or, with hz 0, every period_ns of CPU time. Tools can be compared with it even on
+ * machines that lose samples: an emulated CPU may stand still while its clock goes on.
  */
 static inline void work_sample(struct perf_event_mmap_page **ring, uint64_t hz, uint64_t period_ns)
 {
@@ -35,9 +34,7 @@ static inline void work_sample(struct perf_event_mmap_page **ring, uint64_t hz, 
 	*ring = memory;
 }
 
-/*
- * A sample without contents is a header; nobody empties the ring, so its end is where it would be.
- */
+/* Returns the number of samples: only headers, in a ring that is never read. */
 static inline uint64_t work_samples(const struct perf_event_mmap_page *ring)
 {
 	return ring->data_head / sizeof(struct perf_event_header);

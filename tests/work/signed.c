@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * signed: an allocator in front of libc's. On arm64 its functions are made with branch protection:
- * they sign where they return to, and what they return to is checked, so that a return probe at a
- * wrong place ends the program. Tells how often each is called: "@signed FUNCTION CALLS".
+ * signed: an allocator on top of libc's. On arm64 it is built with branch protection: functions
+ * sign and check their return addresses, so a return probe at a wrong instruction kills the
+ * program. Prints each function's calls: "@signed FUNCTION CALLS".
  */
 #include "work.h"
 
@@ -46,7 +46,7 @@ __attribute__((noinline)) int mi_posix_memalign(void **p, size_t alignment, size
 	return err;
 }
 
-/* One signed function within another. */
+/* Calls another signed function. */
 __attribute__((noinline)) void *mi_zalloc(size_t bytes)
 {
 	void *p = mi_calloc(1, bytes);

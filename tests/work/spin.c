@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * spin [-t THREADS] [-m CPU_MS] [-i PREEMPTIONS] [-c CPU] [-n NAME] [-s HZ] [-p NS] [-r] [-e]:
- * spins in spin_hot(), called by spin_outer(), until each thread has had so much CPU time or has
- * been preempted so often (without either: for ever). Tells the CPU time of each thread, and with
- * -s or -p how often the kernel has sampled it at that rate or period. Thread i runs on the i-th
- * CPU it may use, or all on CPU; the first one is the process's main thread. -r: with real-time
- * priority. -e: eagerly, so that few but others that are eager too get in between.
+ * spins in spin_hot(), called by spin_outer(), until each thread has used CPU_MS or was preempted
+ * PREEMPTIONS times (without either: forever). Prints each thread's CPU time, and with -s or -p its
+ * samples by the kernel at this rate or period. Thread i runs on the i-th usable CPU, or all on
+ * CPU; the first is the process's main thread. -r: with real-time priority. -e: with nice -20.
  */
 #include <pthread.h>
 #include <string.h>
@@ -21,7 +20,7 @@ static const char *name = "spin";
 
 WORK_FUNCTION uint64_t spin_hot(uint64_t x)
 {
-	for (volatile int i = 0; i < 100000; i++) /* long beside the look at the clock */
+	for (volatile int i = 0; i < 100000; i++) /* takes much longer than reading the clock */
 		x = x * 6364136223846793005ULL + 1442695040888963407ULL;
 	return x;
 }

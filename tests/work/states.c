@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * states CPU: threads that wait in one way each. "st-sleep" sleeps (S), "st-vfork" waits for a
- * child made with vfork (D), "st-spin" is preempted by "st-rival" (R).
+ * states CPU: threads that are off the CPU in one state each. "st-sleep" sleeps (S), "st-vfork"
+ * waits for a vfork child (D), "st-spin" is preempted by "st-rival" (R).
  */
 #include <limits.h>
 #include <pthread.h>
@@ -76,7 +76,7 @@ WORK_FUNCTION void state_compete(void)
 static void *spin_thread(void *arg)
 {
 	work_set_comm("st-spin");
-	work_pin(cpu); /* which may have to wait, too */
+	work_pin(cpu); /* may wait for the CPU, too */
 	state_compete();
 	rival_is_over = 1;
 	return arg;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * swap HOW ROUNDS: two functions take turns at one address: swap_first() does its deed three times,
- * swap_second() five times, in each round. A deed touches a new page, keeps SWAP_BYTES of memory,
- * sleeps, and computes for a millisecond.
- * HOW: unmap (the kernel finds the address again), fixed (MAP_FIXED over the other one), move
- * (mremap(2) over it), made (the code is written there, and its name into a perf map).
+ * swap HOW ROUNDS: two functions are alternately at one address. In each round swap_first()
+ * performs its deed three times, swap_second() five times: it touches a new page, leaks SWAP_BYTES,
+ * sleeps, and computes for 1 ms. HOW: unmap (the kernel chooses the same address again), fixed
+ * (MAP_FIXED over the other function), move (mremap(2) over it), made (writes the code there, and
+ * its name into a perf map).
  */
 #include <stdbool.h>
 #include <string.h>
@@ -22,7 +22,7 @@ typedef void swap_fn(void (*deed)(void), int n);
 static uint64_t cpu_ns, slept_ns;
 static char *pages;
 
-/* In pages of their own, and free of addresses of this program: they are mapped elsewhere. */
+/* Functions in separate pages, position-independent, since they are mapped elsewhere. */
 #define SWAPPED(name)                                                                             \
 	__attribute__((noinline, used, section(".text." #name), aligned(PAGE))) static void name( \
 		void (*deed)(void), int n)                                                        \
@@ -35,7 +35,7 @@ static char *pages;
 SWAPPED(swap_first)
 SWAPPED(swap_second)
 
-/* So that the page of the last one has nothing else in it. */
+/* Begins the page after swap_second(), so that nothing else is in its page. */
 __attribute__((noinline, used, section(".text.swap_third"), aligned(PAGE))) static void
 end_of_page(void)
 {
@@ -79,7 +79,7 @@ static void *map_function(swap_fn *function, void *at, bool is_fixed)
 		    offset);
 }
 
-/* The code is copied, as a compiler would write it. */
+/* Writes the function's code to memory, like a JIT compiler, and its name into the perf map. */
 static void *write_function(swap_fn *function, void *at)
 {
 	static FILE *map;
@@ -99,7 +99,7 @@ static void *write_function(swap_fn *function, void *at)
 	return at;
 }
 
-/* The function, where the one before it was. */
+/* Puts the function at the address of the previous one. Returns the address. */
 static void *place(const char *how, void *at, swap_fn *function)
 {
 	if (!strcmp(how, "made"))

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * threads N: so many threads that wait in wait_for_start(), until all may go; then they nap, again
- * and again.
- */
+/* threads N: N threads that wait in wait_for_start() until all start, then nap repeatedly. */
 #include <pthread.h>
 
 #include "work.h"

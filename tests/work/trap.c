@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * trap MS [thread]: a signal that interrupts a function at its very first instruction, which traps,
- * in a thread of its own if asked. The handler spins for MS in trap_stay(); 0: waits there.
+ * trap MS [thread]: a signal that interrupts a function at its first instruction, which traps; with
+ * "thread" in a second thread. The handler spins for MS in trap_stay(); 0: it waits there.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -15,7 +15,7 @@
 #define TRAP "udf #0\n"
 #endif
 
-/* Nothing lies between the two. */
+/* Adjacent functions, without padding. */
 extern void trap_here(void);
 __asm__(".text\n"
 	".type trap_before, %function\n"
@@ -42,7 +42,7 @@ WORK_FUNCTION void trap_stay(void)
 	WORK_KEEP_FRAME();
 }
 
-/* Goes on behind the instruction. */
+/* Continues after the trapping instruction. */
 static void on_trap(int number, siginfo_t *info, void *context)
 {
 	ucontext_t *interrupted = context;

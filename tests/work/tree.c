@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * tree LEVELS nap|spin USEC [HZ]: visits the 2^LEVELS leaves of a binary tree, each at the end of a
- * stack of its own, made of left() and right(), and sleeps there once or spins for USEC. With HZ
- * it tells how often the kernel has sampled it at that rate.
+ * tree LEVELS nap|spin USEC [HZ]: visits the 2^LEVELS leaves of a binary tree, each with a distinct
+ * stack of left() and right(), and sleeps there once or spins for USEC. With HZ, prints its samples
+ * by the kernel at this rate.
  */
 #include <string.h>
 
@@ -21,7 +21,7 @@ WORK_FUNCTION void leaf_spin(void)
 	WORK_KEEP_FRAME();
 }
 
-/* A nap may be over before the thread has gone to sleep: once more, then. */
+/* Naps until the thread has left the CPU: a nap may end before that. */
 WORK_FUNCTION void leaf_nap(void)
 {
 	struct rusage usage = {}, before = {};

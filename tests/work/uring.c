@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * uring N [late]: N reads of a pipe by io_uring: the kernel makes two threads inside of this
- * process, one that looks for requests (iou-sqp-PID) and one that reads (iou-wrk-PID). The first
- * read begins before "@ready", or late. "@uring threads N": of these, 0 where there is no io_uring
- * or it uses others'.
+ * uring N [late]: N reads of a pipe by io_uring, for which the kernel makes two threads in this
+ * process: one polls for requests (iou-sqp-PID), one reads (iou-wrk-PID). The first read begins
+ * before "@ready", with "late" after it. Prints the number of these threads: "@uring threads N"; 0
+ * without io_uring, or if the kernel uses its own threads.
  */
 #include <linux/io_uring.h>
 #include <sys/stat.h>
@@ -60,7 +60,7 @@ static void end_read(int ring_fd, int fd)
 	__atomic_store_n(head, *head + 1, __ATOMIC_RELEASE);
 }
 
-/* Besides the main one: each is a folder. */
+/* Prints the number of threads besides the main one, by their directories. */
 static void say_threads(void)
 {
 	struct stat st = {};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Stacks that all differ: on the way to leaf(), which the program defines, each call is of left()
- * or of right(), as the bits of a number have it.
+ * Distinct stacks: each call on the way to leaf(), which the program defines, is left() or right(),
+ * by the bits of a number.
  */
 #ifndef WAYS_H
 #define WAYS_H
@@ -12,7 +12,7 @@ static void leaf(void);
 static void left(uint64_t way, int levels);
 static void right(uint64_t way, int levels);
 
-/* Down so many levels. */
+/* Calls down `levels` levels, then leaf(). */
 WORK_FUNCTION void step(uint64_t way, int levels)
 {
 	if (!levels)

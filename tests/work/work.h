@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the workloads of the live tests share. A workload says "@ready" and blocks until it is told
- * to go by a byte on its standard input; when it has done its work it says "@done" and blocks until
- * the input is closed. So the kernel's own counts can be read while nothing moves. What it tells
- * about itself are lines of "@COMM KEY VALUE". With no input (/dev/null) it just runs.
+ * Shared code of the live tests' workloads. A workload prints "@ready" and blocks until it reads a
+ * byte from standard input; after its work it prints "@done" and blocks until the input is closed.
+ * So the kernel's counts can be read while the workload sleeps. It reports facts about itself in
+ * lines "@COMM KEY VALUE". Without input (/dev/null) it runs without blocking.
  *
- * The functions that tests look for are never inlined, and never call the kernel themselves: a
- * walk along frame pointers skips the caller of a libc function, because libc keeps none.
+ * Functions that tests look for are never inlined and never enter the kernel themselves: a walk
+ * along frame pointers skips the caller of a libc function, because libc keeps no frame pointers.
  */
 #ifndef WORK_H
 #define WORK_H
@@ -27,7 +27,7 @@
 #define NS_PER_MS     1000000ULL
 #define NS_PER_S      1000000000ULL
 
-/* After a call, so that it isn't the last thing a function does and becomes a jump. */
+/* Follows a call at a function's end, so that the compiler doesn't make it a tail call. */
 #define WORK_KEEP_FRAME() __asm__ volatile("")
 
 static inline uint64_t work_clock(clockid_t clock)
@@ -62,7 +62,7 @@ static inline void work_pin(int cpu)
 	sched_setaffinity(0, sizeof(set), &set);
 }
 
-/* Keeps others off the CPU, whose time slices would fall in step with the sampling. */
+/* Gets real-time priority: other tasks' time slices could synchronize with the sampling. */
 static inline void work_go_first(void)
 {
 	struct sched_param param = { .sched_priority = 1 };
@@ -75,7 +75,7 @@ static inline pid_t work_tid(void)
 	return (pid_t)syscall(SYS_gettid);
 }
 
-/* How often the calling thread has been switched out. */
+/* Returns the calling thread's context switches, voluntary or not. */
 static inline uint64_t work_switches(void)
 {
 	struct rusage usage;
@@ -84,7 +84,7 @@ static inline uint64_t work_switches(void)
 	return (uint64_t)(usage.ru_nvcsw + usage.ru_nivcsw);
 }
 
-/* How long the calling thread has waited for a CPU, runnable: the kernel's sched_info.run_delay. */
+/* Returns the time that the calling thread was runnable without a CPU: sched_info.run_delay. */
 static inline uint64_t work_waited_ns(void)
 {
 	static __thread int fd = -1;
@@ -101,7 +101,7 @@ static inline uint64_t work_waited_ns(void)
 	return waited_ns;
 }
 
-/* The calling thread's times at one moment: without a switch between them. */
+/* The calling thread's times at one moment, read without a context switch in between. */
 struct work_moment {
 	uint64_t now_ns, cpu_ns, waited_ns;
 };
