@@ -26,7 +26,7 @@ static const struct groups defaults;
 
 static const struct opt opts[] = {
 	{ 'Q', "queue", NULL, OPT_FLAG(struct groups, time),
-	  "print histograms of time in queue, device, and in total" },
+	  "print histograms of time in queue, in device, and in total" },
 	{ 'D', "per-disk", NULL, OPT_FLAG(struct groups, disk), "split by disk" },
 	{ 'F', "per-operation", NULL, OPT_FLAG(struct groups, operation),
 	  "split by operation (read, write, flush, ...)" },

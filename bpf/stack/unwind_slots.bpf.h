@@ -88,7 +88,7 @@ static __always_inline bool stack_try_claim(struct stack_scratch *scratch)
 }
 #elif defined(STACK_NESTED)
 
-/* Claims without atomics: a program that interrupts here has released the slot by then. */
+/* Claims without atomics: a program that interrupts this one releases the slot before it ends. */
 static __always_inline bool stack_try_claim(struct stack_scratch *scratch)
 {
 	if (scratch->is_claimed)

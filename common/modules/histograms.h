@@ -56,7 +56,7 @@ struct histograms_spec {
 const struct hist *histograms_of_key(const struct hist_list *list, uint64_t id);
 const struct hist_unit *histograms_unit(const struct run *run);
 
-/* Refuse options as run_refuse() does: those about units; --timestamp and --entries. */
+/* Call run_refuse(): for --milliseconds and --nanoseconds; for --timestamp and --entries. */
 int histograms_refuse_units(const struct run *run, const char *where);
 int histograms_refuse(const struct run *run, const char *where);
 

@@ -62,7 +62,8 @@ void hist_visit(const struct hist *h, void (*visit)(const struct hist_slot *slot
 
 /*
  * These functions return printed units; 0 for an empty histogram. Percentiles, for percent in (0,
- * 100], are by nearest rank: the middle of the slot that contains this rank, at most the maximum.
+ * 100], are by nearest rank: the exact maximum for the last rank, else the middle of the slot that
+ * contains the rank, at most the maximum.
  */
 double hist_percentile(const struct hist *h, const struct hist_unit *unit, double percent);
 double hist_average(const struct hist *h, const struct hist_unit *unit);

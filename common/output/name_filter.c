@@ -38,7 +38,7 @@ struct name_verdicts {
 #define PATTERN_MAX 500 /* characters after expansion: half a second in musl */
 #define NESTING_MAX 32
 
-/* Size of a group or the pattern: of its last item, which may be repeated, and of those before. */
+/* Size of a group or the whole pattern, in two parts: a quantifier repeats only the last item. */
 struct extent {
 	size_t before_last, last;
 };

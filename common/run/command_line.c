@@ -143,7 +143,7 @@ static int check_reports(const struct run *run)
 	if (run->is_metrics &&
 	    (is_given || (run->output_path && series_is_timed(run->output_path))))
 		return msg_error("--format prometheus replaces one file at each report (drop "
-				 "--keep and the time in its name)");
+				 "--keep and the time in the file name)");
 	return run->output_path ? series_check_pattern(run->output_path, run->interval_ns) : 0;
 }
 

@@ -79,7 +79,7 @@ struct run {
 	struct topview *view; /* modules/topview.h; NULL: no view */
 
 	uint64_t start_ns;	  /* start of tracing, CLOCK_MONOTONIC */
-	uint64_t report_start_ns; /* the current report's window, to end_ns */
+	uint64_t report_start_ns; /* the current report covers this time to end_ns */
 	uint64_t end_ns;
 	const char *event;		    /* sampled event, as text; NULL: none */
 	const struct sample_period *period; /* NULL: no sampling, or unknown period */

@@ -584,8 +584,8 @@ struct dso_stats resolver_stats(const struct resolver *resolver)
 /* ---- processes ---- */
 
 /*
- * Number of drains after a process's exit for which its definitions are retained: the last waits of
- * its threads may be counted late, by the threads that they have woken up.
+ * Number of drains after a process's exit for which its definitions are retained: threads that it
+ * woke up before the exit count their waits, with its stack as the waker's, only when they run.
  */
 #define TURNS_KEPT 2
 

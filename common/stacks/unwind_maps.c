@@ -412,8 +412,8 @@ static void put_slice(struct unwind_maps *maps, pid_t pid, const struct unwind_p
 		return;
 	bpf_map_delete_elem(maps->processes_fd, &pid);
 	if (!maps->is_full_reported)
-		msg_warn("unwind tables: full at process %d, its and later stacks may be truncated "
-			 "(raise --unwind-mem)",
+		msg_warn("unwind tables: full at process %d, stacks of this and later processes "
+			 "may be truncated (raise --unwind-mem)",
 			 pid);
 	maps->is_full_reported = true;
 }

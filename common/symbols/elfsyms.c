@@ -178,7 +178,7 @@ static void move_text(char *text, size_t from, struct moved_names *moved)
 	text[moved->used - 1] = '\0';
 }
 
-/* Moves a name down, unless it is the end of the previous one. */
+/* Moves a name down, unless it is a suffix of the last moved one and so has moved with it. */
 static void move_name(struct elfsyms *es, size_t i, struct moved_names *moved)
 {
 	union candidate c = candidate_of(&es->syms[i]);

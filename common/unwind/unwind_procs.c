@@ -404,8 +404,8 @@ static void publish(struct unwind_procs *procs, pid_t pid, struct maps *maps)
 static void tell_full(struct unwind_procs *procs, pid_t pid)
 {
 	if (!procs->is_full_reported)
-		msg_warn("table of mappings: full at process %d, its and later stacks may be "
-			 "truncated",
+		msg_warn("table of mappings: full at process %d, stacks of this and later "
+			 "processes may be truncated",
 			 pid);
 	procs->is_full_reported = true;
 }
@@ -499,7 +499,7 @@ static bool is_same_code(const struct mapped *a, const struct mapped *b)
 	       (!a->name->ino || a->start - a->offset == b->start - b->offset);
 }
 
-/* Returns when BPF noted that the code was moved there; else now. */
+/* Returns the time at which BPF noted that code was moved there; the current time if it did not. */
 static uint64_t time_of_area(const struct unwind_change *change, const struct mapped *m)
 {
 	uint64_t n = change->n_areas;

@@ -48,8 +48,8 @@ bool unwind_procs_are_outdated(struct unwind_procs *procs, pid_t pid,
 			       const struct unwind_change *change);
 
 /*
- * Adds mappings without an event to the table of processes, after an update that found them: code
- * that mremap(2) has moved, since the time that BPF has noted.
+ * Adds code that mremap(2) moved, which causes no event, to the table of processes. The last update
+ * found its new mappings; they are valid from the time at which BPF noted the move.
  */
 void unwind_procs_note_moves(struct unwind_procs *procs, pid_t pid,
 			     const struct unwind_change *change);

@@ -222,7 +222,10 @@ static bool is_denied(const struct unwind_thread *thread)
 	return !peek((pid_t)thread->tid, thread->regs.sp, &byte, 1) && errno == EPERM;
 }
 
-/* Reads the count only after the walk, which also detects that the thread ran before it. */
+/*
+ * Reads the count of arrivals only after the walk: it has then changed if the thread ran before or
+ * during the walk.
+ */
 size_t unwind_walk_thread(const struct unwind_view *view, const struct unwind_thread *thread,
 			  uint64_t *addrs, size_t max, int *reason)
 {

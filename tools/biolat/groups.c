@@ -131,7 +131,7 @@ int groups_check(struct run *run)
 
 	if ((n > 0) + g->process + g->cgroup + g->container > 1)
 		return msg_error(
-			"-P, --per-cgroup, --per-container and -Q, -D, -F exclude each other");
+			"-P, --per-cgroup and --per-container exclude each other and -Q, -D, -F");
 	if (run->is_metrics && n > 1)
 		return msg_error("-Q, -D and -F exclude each other with --format prometheus");
 	if (run->is_metrics && g->bytes)

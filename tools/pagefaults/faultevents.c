@@ -183,7 +183,8 @@ static void stop_events(struct run *run)
 			 "program was running on that CPU",
 			 (unsigned long long)(came - seen.total), (unsigned long long)came);
 	if (seen.unknown)
-		msg_warn("%llu faults in memory of unknown kind: counted, but not attributed",
+		msg_warn("%llu faults in memory of unknown kind (not counted with --anon or "
+			 "--file)",
 			 (unsigned long long)seen.unknown);
 }
 

@@ -116,7 +116,7 @@ static bool define(struct walk *w, uint64_t code)
 
 /* ---- words ---- */
 
-/* Appends a frame's word; the first one after the segment's word. False: no space. */
+/* Appends a frame's word, preceded by the segment's if it is the first. False: no space. */
 static bool push_frame(struct walk *w, uint64_t code, uint64_t instruction_at)
 {
 	uint64_t instruction =
