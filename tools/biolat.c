@@ -112,7 +112,7 @@ static int report(struct run *run)
 	int err;
 
 	if (wants_lines(run))
-		return slow_report(run);
+		return events_report(run);
 	err = leftovers_read(run);
 	if (!err && run->is_metrics)
 		leftovers_report(run);
@@ -144,6 +144,7 @@ static const struct tool biolat = {
 		     { &histograms_module, &histograms },
 		     { &leftovers_module },
 		     { &slow_module, NULL, wants_lines },
+		     { &events_module, &slow_events, wants_lines },
 		     { &numbers_module } },
 	.skeleton = &skeleton,
 	.check = groups_check,

@@ -143,7 +143,7 @@ static int start(struct run *run)
 
 static int report(struct run *run)
 {
-	return wants_lines(run) ? slowwaits_report(run) : histograms_report(run);
+	return wants_lines(run) ? events_report(run) : histograms_report(run);
 }
 
 DEFINE_SKELETON(runqlat);
@@ -165,7 +165,7 @@ static const struct tool runqlat = {
 	.modules = { { &target_module },
 		     { &taskstate_module },
 		     { &histograms_module, &histograms },
-		     { &slowwaits_module, NULL, wants_lines },
+		     { &events_module, &slowwaits_events, wants_lines },
 		     { &throttled_module, NULL, by_cause },
 		     { &numbers_module } },
 	.skeleton = &skeleton,

@@ -1,23 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Slow requests; see slow.h. */
-#include <errno.h>
-
 #include "abi/biolat.h"
 #include "base/array.h"
 #include "base/clock.h"
 #include "biolat/groups.h"
 #include "biolat/slow.h"
 #include "modules/cgroup_filter.h"
-#include "output/table.h"
-#include "run/bpfmap.h"
-#include "run/loss.h"
-#include "run/ringbuf.h"
 
 struct slow {
-	struct ringbuf *events;
 	struct cgroups *cgroups;
-	struct table_output output;
-	uint32_t n_headed; /* counter for run_begins_file() */
 };
 
 static const struct slow defaults;
@@ -47,9 +38,10 @@ static const struct table_column columns[] = {
 static const struct table table = { "slow_request", columns, ARRAY_SIZE(columns), ~0U,
 				    .in_ms = true };
 
-static void write_request(struct slow *slow, const struct biolat_slow *request)
+static void write_request(struct run *run, struct table_output *to, const void *record)
 {
-	const struct cgroup *cgroup = cgroups_find(slow->cgroups, request->cgroup);
+	const struct biolat_slow *request = record;
+	const struct cgroup *cgroup = cgroups_find(slow_of(run)->cgroups, request->cgroup);
 	char time[CLOCK_TIME_OF_DAY_SIZE], op[HIST_TEXT_MAX];
 	const struct cell cells[] = {
 		{ .text = clock_time_of_day(time) },
@@ -67,86 +59,28 @@ static void write_request(struct slow *slow, const struct biolat_slow *request)
 		{ .text = cgroup ? cgroup->path : "" },
 	};
 
-	table_row(&slow->output, &table, cells);
+	table_row(to, &table, cells);
 }
 
-/* Prints the run's facts that precede the requests; losses follow the requests. */
-static void print_facts(struct run *run)
-{
-	uint64_t end_ns = run->end_ns;
-	struct writer_facts facts;
-
-	run->end_ns = run->report_start_ns;
-	facts = run_facts(run);
-	facts.lost = 0;
-	writer_print_facts(run->out, &facts, run->tool->unit);
-	run->end_ns = end_ns;
-}
-
-static void head_file(struct run *run)
-{
-	struct slow *slow = slow_of(run);
-
-	if (!run_begins_file(run, &slow->n_headed))
-		return;
-	slow->output = (struct table_output){ .f = run->out, .format = run->table_format };
-	if (run->table_format == &json_table)
-		print_facts(run);
-	table_head(&slow->output, &table);
-}
-
-static int print_request(void *ctx, void *data, size_t size)
-{
-	struct run *run = ctx;
-
-	if (size < sizeof(struct biolat_slow))
-		return 0;
-	head_file(run);
-	write_request(slow_of(run), data);
-	run->recorded++;
-	return 0;
-}
-
-static int leave_out_slow(struct run *run)
-{
-	map_leave_out(run, "slow_requests");
-	return 0;
-}
+const struct events_spec slow_events = {
+	.map = "slow_requests",
+	.size = sizeof(struct biolat_slow),
+	.table = &table,
+	.write = write_request,
+};
 
 static int start_slow(struct run *run)
 {
 	return cgroup_names_start(run, &slow_of(run)->cgroups);
 }
 
-static int attach_slow(struct run *run)
-{
-	struct slow *slow = slow_of(run);
-
-	run->prints_lines = true;
-	head_file(run);
-	slow->events = ringbuf_watch(run, "slow_requests", print_request, run);
-	return slow->events ? 0 : -EIO;
-}
-
 static void finish_slow(struct run *run)
 {
-	ringbuf_close(slow_of(run)->events);
 	cgroups_free(slow_of(run)->cgroups);
-}
-
-int slow_report(struct run *run)
-{
-	head_file(run);
-	ringbuf_read(slow_of(run)->events);
-	if (run->table_format == &json_table)
-		run_facts_print(run);
-	return 0;
 }
 
 const struct module slow_module = {
 	.state = DEFAULTS(defaults),
-	.leave_out = leave_out_slow,
 	.start = start_slow,
-	.attach = attach_slow,
 	.finish = finish_slow,
 };

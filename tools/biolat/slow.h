@@ -3,11 +3,11 @@
 #ifndef SLOW_H
 #define SLOW_H
 
-#include "run/run.h"
+#include "modules/events.h"
 
+extern const struct events_spec slow_events;
+
+/* Names of the requests' cgroups. */
 extern const struct module slow_module;
-
-/* The tool's report() with this option. Returns 0, or -errno after printing. */
-int slow_report(struct run *run);
 
 #endif

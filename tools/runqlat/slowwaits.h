@@ -3,12 +3,8 @@
 #ifndef SLOWWAITS_H
 #define SLOWWAITS_H
 
-#include "run/run.h"
+#include "modules/events.h"
 
-/* Prints waits during tracing. */
-extern const struct module slowwaits_module;
-
-/* The tool's report(). In JSON, lines about the run precede and follow the waits. */
-int slowwaits_report(struct run *run);
+extern const struct events_spec slowwaits_events;
 
 #endif
