@@ -24,13 +24,15 @@ struct runtime_settings {
  *
  * The whole fingerprint is a part of the stack's id. Segments of such words follow the native
  * words. A segment begins with a word with address 0 and, in place of the fingerprint, the index of
- * the native frame that runs the segment; an index past the last native frame means no frame. A
+ * the native frame that runs the segment; an index past the last native frame means no frame. With
+ * RUNTIME_REPLACES, the functions are those of native frames, one each, from that frame outwards. A
  * word without tag after a function's word is the position in the function.
  */
 #define RUNTIME_WORD_TAG	 (6ULL << 61)
 #define RUNTIME_WORD_MASK	 (7ULL << 61)
 #define RUNTIME_ADDR_BITS	 43
 #define RUNTIME_FINGERPRINT_BITS 18
+#define RUNTIME_REPLACES	 (1ULL << 60)
 
 RUNTIME_INLINE __u64 runtime_word(__u64 address, __u64 fingerprint)
 {
@@ -56,7 +58,12 @@ RUNTIME_INLINE bool runtime_is_segment(__u64 word)
 
 RUNTIME_INLINE __u32 runtime_segment_frame(__u64 word)
 {
-	return (__u32)((word & ~RUNTIME_WORD_MASK) >> RUNTIME_ADDR_BITS);
+	return (__u32)((word & ~(RUNTIME_WORD_MASK | RUNTIME_REPLACES)) >> RUNTIME_ADDR_BITS);
+}
+
+RUNTIME_INLINE bool runtime_segment_replaces(__u64 word)
+{
+	return word & RUNTIME_REPLACES;
 }
 
 RUNTIME_INLINE __u64 runtime_mix(__u64 hash, __u64 word)

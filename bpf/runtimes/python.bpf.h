@@ -186,15 +186,6 @@ __noinline __u64 python_define(__u32 slot, __u64 code_at, __u64 fingerprint)
 
 /* ---- words ---- */
 
-static __always_inline void python_push(struct stack_scratch *scratch, __u64 word)
-{
-	__u32 n = scratch->def.n_words;
-
-	python_keep(n);
-	scratch->def.words[n & (STACK_WORDS - 1)] = word;
-	scratch->def.n_words = n + 1;
-}
-
 /* Adds a frame to the segment; the first one begins it. Does nothing if it doesn't fit. */
 static __always_inline void python_push_frame(struct stack_scratch *scratch, struct python_walk *w,
 					      __u64 word, __u32 instruction)
@@ -204,11 +195,11 @@ static __always_inline void python_push_frame(struct stack_scratch *scratch, str
 		return;
 	if (!w->segment) {
 		w->segment = scratch->def.n_words;
-		python_push(scratch, runtime_segment_word(0));
+		runtime_push(scratch, runtime_segment_word(0));
 	}
-	python_push(scratch, word);
+	runtime_push(scratch, word);
 	if (runtime_settings.lines)
-		python_push(scratch, instruction);
+		runtime_push(scratch, instruction);
 }
 
 /*

@@ -105,6 +105,18 @@ static __always_inline void runtime_send(struct stack_scratch *scratch, struct r
 		scratch->lacks_definition = true;
 }
 
+/* ---- words ---- */
+
+/* Appends a word after the native ones. The caller has checked that it fits. */
+static __always_inline void runtime_push(struct stack_scratch *scratch, __u64 word)
+{
+	__u32 n = scratch->def.n_words;
+
+	barrier_var(n); /* preserves the mask */
+	scratch->def.words[n & (STACK_WORDS - 1)] = word;
+	scratch->def.n_words = n + 1;
+}
+
 /* ---- processes ---- */
 
 /* Copies a parent's layout to its child, with a new serial: the child makes other functions. */

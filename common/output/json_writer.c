@@ -30,8 +30,8 @@ void writer_print_facts(FILE *f, const struct writer_facts *facts, const char *u
 static const char *kind_name(enum frame_kind kind)
 {
 	static const char *const names[] = {
-		[FRAME_USER] = "user",	    [FRAME_INLINED] = "inlined", [FRAME_JIT] = "jit",
-		[FRAME_RUNTIME] = "python", [FRAME_KERNEL] = "kernel",	 [FRAME_MARK] = "mark",
+		[FRAME_USER] = "user",	     [FRAME_INLINED] = "inlined", [FRAME_JIT] = "jit",
+		[FRAME_RUNTIME] = "runtime", [FRAME_KERNEL] = "kernel",	  [FRAME_MARK] = "mark",
 	};
 
 	return names[kind];

@@ -247,6 +247,29 @@ struct runtime_function *meanings_find(const struct meanings *meanings, pid_t pi
 	return code->function;
 }
 
+size_t meanings_resolve(struct meanings *meanings, struct runtime_instance *instance, pid_t pid,
+			const struct runtime_position *position,
+			struct runtime_call calls[RUNTIME_MAX_CALLS])
+{
+	struct runtime_function *function = meanings_find(meanings, pid, position->word);
+	const struct runtime_code *code = function->code;
+	size_t n = code ? code->resolve(instance, function, position, calls) : 0;
+
+	if (!n)
+		calls[n++] = (struct runtime_call){ .line = 0 };
+	for (size_t i = 0; i < n; i++) {
+		if (calls[i].function) {
+			calls[i].function->meanings = meanings;
+			calls[i].function->code = code;
+			calls[i].function = intern_function(meanings, calls[i].function);
+		} else {
+			calls[i].function = function;
+			runtime_function_hold(function);
+		}
+	}
+	return n;
+}
+
 bool meanings_knows(const struct meanings *meanings, pid_t pid)
 {
 	return find_owner(meanings, pid);

@@ -30,6 +30,8 @@ struct runtime_instance {
 	struct runtime_file *file;
 	uint64_t bias;	       /* load address of the file in the process */
 	uint32_t thread_bytes; /* size of the C library's struct pthread; 0: unknown */
+	bool lines;	       /* lines are requested */
+	void *state;	       /* the runtime's own data, see release(); NULL: none */
 };
 
 #define RUNTIME_THREAD_BYTES 4096 /* upper limit of thread_bytes */
@@ -44,11 +46,28 @@ struct runtime_function {
 	const struct runtime_code *code;
 	char *name;	     /* qualified name, or its beginning if long: "Thread.run" */
 	char *file;	     /* path, or its end if long; NULL: unknown */
-	uint32_t first_line; /* data for line(): this member and the following ones */
+	uint32_t first_line; /* data for resolve(): this member and the following ones */
 	uint32_t lines_kind;
 	size_t n_lines;
 	uint8_t lines[]; /* empty if lines are not requested */
 };
+
+/* Position of a frame in its function. */
+struct runtime_position {
+	uint64_t word;	/* the function's */
+	uint64_t pc;	/* address of the native frame that it replaces; 0: none */
+	bool is_return; /* pc is a return address */
+	bool has_index; /* BPF has recorded index, which is the runtime's own */
+	uint32_t index;
+};
+
+/* One of the functions that a frame runs: its own, or one that is inlined into it. */
+struct runtime_call {
+	struct runtime_function *function; /* NULL: the frame's own; else a new one, taken over */
+	uint32_t line;			   /* 0: unknown, or not requested */
+};
+
+#define RUNTIME_MAX_CALLS 64 /* maximum number of calls in a frame */
 
 /* Callback that receives the meaning of a function's word. */
 struct runtime_definer {
@@ -93,8 +112,18 @@ struct runtime_code {
 	/* Converts a definition of size bytes to a function without users; NULL: malformed. */
 	struct runtime_function *(*read)(const struct runtime_def *def, size_t size);
 
-	/* Returns the line at a position in a function; 0: unknown. */
-	uint32_t (*line)(const struct runtime_function *function, uint32_t position);
+	/*
+	 * Fills in the functions that a frame runs, innermost first; the last one is its own.
+	 * Returns their number; 0: unknown. Called when the stack arrives, soon after its sample.
+	 * instance NULL: the process has exited, or executes another program.
+	 */
+	size_t (*resolve)(struct runtime_instance *instance,
+			  const struct runtime_function *function,
+			  const struct runtime_position *position,
+			  struct runtime_call calls[RUNTIME_MAX_CALLS]);
+
+	/* Frees the state of a process that has exited; NULL: nothing to free. */
+	void (*release)(struct runtime_instance *instance);
 
 	/*
 	 * Walks another process's frames as BPF does: defines the functions, and appends their

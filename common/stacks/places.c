@@ -80,8 +80,8 @@ static uint64_t hash_place(const struct place *place)
 {
 	uint64_t hash = hash_add(0, (uintptr_t)place->location.dso);
 
-	hash = hash_add(hash, place->location.offset * 8 + place->is_made * 4 +
-				      place->is_return * 2 + place->is_kernel);
+	hash = hash_add(hash, place->location.offset * 16 + place->is_inlined * 8 +
+				      place->is_made * 4 + place->is_return * 2 + place->is_kernel);
 	hash = hash_add(hash, place->location.made);
 	return hash_add(hash, (uintptr_t)place->function + place->line);
 }
@@ -91,7 +91,7 @@ static bool is_equal(const struct place *a, const struct place *b)
 	return a->location.dso == b->location.dso && a->location.offset == b->location.offset &&
 	       a->location.made == b->location.made && a->is_return == b->is_return &&
 	       a->is_kernel == b->is_kernel && a->is_made == b->is_made &&
-	       a->function == b->function && a->line == b->line;
+	       a->is_inlined == b->is_inlined && a->function == b->function && a->line == b->line;
 }
 
 static struct known_place *find_place(const struct places *places, const struct place *place,
@@ -265,7 +265,8 @@ static void look_up_function(struct places *places, struct known_place *known)
 	struct frame_list list = { .places = places };
 
 	append_frame(&list, &(struct frame){ .name = function->name,
-					     .kind = FRAME_RUNTIME,
+					     .kind = known->place.is_inlined ? FRAME_INLINED
+									     : FRAME_RUNTIME,
 					     .file = function->file,
 					     .line = known->place.line });
 	set_frames(known, &list);

@@ -22,6 +22,7 @@ struct place {
 	bool is_kernel;
 	bool is_return;
 	bool is_made;			   /* JIT code of a known runtime */
+	bool is_inlined;		   /* a runtime's function inlined into its caller */
 	uint32_t line;			   /* line of a runtime's frame, if requested; 0: none */
 	struct runtime_function *function; /* held; NULL: a native frame */
 };

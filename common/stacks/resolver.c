@@ -57,11 +57,12 @@ static struct stack_flaw flaw_of_file(const struct stack_def *def, const struct 
 }
 
 /*
- * Finds the flaw of a user stack with these n native locations, leaf first. The file's name belongs
- * to the location, see usyms_dso_name().
+ * Finds the flaw of a user stack with these n native locations, leaf first. is_named: a runtime's
+ * function replaces the frame. The file's name belongs to the location, see usyms_dso_name().
  */
 static struct stack_flaw stack_flaw_find(struct processes *processes, const struct stack_def *def,
-					 const struct place *places, uint32_t n)
+					 const struct place *places, const bool *is_named,
+					 uint32_t n)
 {
 	bool has_made = false, has_unnamed = false;
 	struct stack_flaw flaw = {};
@@ -69,9 +70,10 @@ static struct stack_flaw stack_flaw_find(struct processes *processes, const stru
 	if (n && !usyms_is_made(&places[n - 1].location))
 		flaw = flaw_of_file(def, &places[n - 1].location);
 	for (uint32_t i = 0; i < n; i++) {
-		has_made |= usyms_is_made(&places[i].location);
-		has_unnamed |=
-			usyms_is_made(&places[i].location) && !usyms_is_jit(&places[i].location);
+		bool is_made = usyms_is_made(&places[i].location);
+
+		has_made |= is_made;
+		has_unnamed |= is_made && !is_named[i] && !usyms_is_jit(&places[i].location);
 	}
 	if (!has_made || flaw.kind)
 		return flaw;
@@ -86,15 +88,29 @@ static struct stack_flaw stack_flaw_find(struct processes *processes, const stru
 
 /* ---- functions of runtimes ---- */
 
+/* Locations of a stack, leaf first. */
+struct place_list {
+	struct place *items;
+	size_t n, cap;
+};
+
+static void append_place(struct place_list *list, struct place place)
+{
+	list->items = mem_grow(list->items, list->n, &list->cap, sizeof(*list->items));
+	list->items[list->n++] = place;
+}
+
 /* The words of a stack that have not been converted to locations yet. */
 struct rest {
-	const struct meanings *meanings;
+	struct meanings *meanings;
 	const struct stack_def *def;
+	struct runtime_instance *instance; /* the process's runtime; NULL: none, or it has exited */
+	const struct place *native;	   /* locations of the native frames */
+	uint32_t n_native;
 	uint32_t at;		      /* index of the next word */
 	uint32_t begins[STACK_WORDS]; /* indices of segments' words, ordered by native frame */
 	uint32_t n_begins, next;
-	struct place *out;
-	uint32_t n;
+	struct place_list *out;
 };
 
 uint32_t stack_count_native(const struct stack_def *def)
@@ -130,52 +146,110 @@ static uint32_t next_frame(const struct rest *r)
 	return r->next < r->n_begins ? frame_of(r, r->next) : UINT32_MAX;
 }
 
-/* Appends the location of a frame's word; consumes the word of its instruction, too, if present. */
-static void append_rest(struct rest *r)
+static bool is_at_function(const struct rest *r)
 {
-	struct place *place = &r->out[r->n++];
-	uint32_t position;
-
-	*place = (struct place){ .function = meanings_find(r->meanings, (pid_t)r->def->tgid,
-							   r->def->words[r->at++]) };
-	if (r->at >= r->def->n_words || runtime_is_word(r->def->words[r->at]))
-		return;
-	position = (uint32_t)r->def->words[r->at++];
-	if (place->function->code)
-		place->line = place->function->code->line(place->function, position);
+	return r->at < r->def->n_words && runtime_is_word(r->def->words[r->at]) &&
+	       !runtime_is_segment(r->def->words[r->at]);
 }
 
+/* Consumes a function's word, and that of its position, if present. */
+static struct runtime_position take_position(struct rest *r)
+{
+	struct runtime_position position = { .word = r->def->words[r->at++] };
+
+	if (r->at < r->def->n_words && !runtime_is_word(r->def->words[r->at])) {
+		position.has_index = true;
+		position.index = (uint32_t)r->def->words[r->at++];
+	}
+	return position;
+}
+
+static void append_calls(struct rest *r, const struct runtime_position *position)
+{
+	struct runtime_call calls[RUNTIME_MAX_CALLS];
+	size_t n = meanings_resolve(r->meanings, r->instance, (pid_t)r->def->tgid, position, calls);
+
+	for (size_t i = 0; i < n; i++)
+		append_place(r->out, (struct place){ .function = calls[i].function,
+						     .line = calls[i].line,
+						     .is_inlined = i + 1 < n });
+}
+
+/* Appends functions in place of the native frame that runs them. */
 static void append_segment(struct rest *r)
 {
+	struct runtime_position position;
+
 	r->at = r->begins[r->next++] + 1;
-	while (r->at < r->def->n_words && runtime_is_word(r->def->words[r->at]) &&
-	       !runtime_is_segment(r->def->words[r->at]))
-		append_rest(r);
+	while (is_at_function(r)) {
+		position = take_position(r);
+		append_calls(r, &position);
+	}
 }
 
-/*
- * Replaces native frames that run functions of a runtime by those functions. native: locations of
- * the native frames, leaf first. out: space for one location per word. Returns the number of
- * locations.
- */
-static uint32_t merge_functions(const struct meanings *meanings, const struct stack_def *def,
-				const struct place *native, struct place *out)
+static bool is_replacing(const struct rest *r)
 {
-	uint32_t n_native = stack_count_native(def);
-	struct rest r = { .meanings = meanings, .def = def, .out = out };
+	return runtime_segment_replaces(r->def->words[r->begins[r->next]]);
+}
 
-	for (uint32_t i = n_native; i < def->n_words; i++)
-		if (runtime_is_segment(def->words[i]))
-			add_segment(&r, i);
-	for (uint32_t i = 0; i < n_native; i++) {
-		if (next_frame(&r) != i)
-			out[r.n++] = native[i];
-		while (next_frame(&r) == i)
-			append_segment(&r);
+/* Appends functions in place of native frames, from frame i on. Returns the next native frame. */
+static uint32_t append_replaced(struct rest *r, uint32_t i)
+{
+	struct runtime_position position;
+
+	r->at = r->begins[r->next++] + 1;
+	for (; i < r->n_native && is_at_function(r); i++) {
+		position = take_position(r);
+		position.pc = stack_address(r->def->words[i]);
+		position.is_return = r->native[i].is_return;
+		append_calls(r, &position);
 	}
-	while (next_frame(&r) != UINT32_MAX)
-		append_segment(&r);
-	return r.n;
+	return i;
+}
+
+/* Lists the segments in order. */
+static void list_segments(struct rest *r)
+{
+	for (uint32_t i = r->n_native; i < r->def->n_words; i++)
+		if (runtime_is_segment(r->def->words[i]))
+			add_segment(r, i);
+}
+
+/* Appends the locations of all frames: native frames, or the functions that they run. */
+static void merge_functions(struct rest *r)
+{
+	for (uint32_t i = 0; i < r->n_native;) {
+		uint32_t frame = next_frame(r);
+
+		if (frame > i) {
+			append_place(r->out, r->native[i++]);
+		} else if (!is_replacing(r)) {
+			append_segment(r);
+			i += frame == i && next_frame(r) != i;
+		} else if (frame == i) {
+			i = append_replaced(r, i);
+		} else {
+			r->next++; /* overlaps another segment: malformed */
+		}
+	}
+	while (r->next < r->n_begins)
+		append_segment(r);
+}
+
+/* Marks the native frames that are replaced. */
+static void mark_replaced(const struct stack_def *def, uint32_t n_native, bool *is_replaced)
+{
+	uint32_t frame = UINT32_MAX;
+
+	for (uint32_t i = n_native; i < def->n_words; i++) {
+		uint64_t word = def->words[i];
+
+		if (runtime_is_segment(word))
+			frame = runtime_segment_replaces(word) ? runtime_segment_frame(word)
+							       : UINT32_MAX;
+		else if (runtime_is_word(word) && frame < n_native)
+			is_replaced[frame++] = true;
+	}
 }
 
 /* ---- traces ---- */
@@ -239,9 +313,12 @@ struct resolver {
 	struct processes *processes;
 	struct usyms *usyms;
 	struct meanings *meanings;
+	struct runtime_instance *(*find_runtime)(pid_t pid, void *arg); /* see resolver_options */
+	void *runtimes;
 	struct places *places;
 	const struct frame **frames; /* frames of the interned stack requested last, root first */
 	size_t frames_cap;
+	struct place_list found; /* locations of the stack that is being added */
 	uint32_t epoch;
 	uint64_t epoch_ns; /* beginning of the epoch (CLOCK_MONOTONIC) */
 	struct cache_age traces_age;
@@ -259,6 +336,8 @@ struct resolver *resolver_new(struct processes *processes, const struct resolver
 	resolver->epoch_ns = clock_now_ns();
 	resolver->usyms = usyms_new(processes, &options->symbols);
 	resolver->meanings = meanings_new();
+	resolver->find_runtime = options->find_runtime;
+	resolver->runtimes = options->arg;
 	resolver->places = places_new(resolver->usyms, options->symbols.places);
 	places_set_kernelnames(resolver->places, options->kernelnames);
 	places_set_own(resolver->places, options->own_programs, options->n_own_programs);
@@ -291,6 +370,7 @@ void resolver_free(struct resolver *resolver)
 	places_free(resolver->places);
 	usyms_free(resolver->usyms);
 	meanings_free(resolver->meanings);
+	free(resolver->found.items);
 	free(resolver->frames);
 	free(resolver);
 }
@@ -398,42 +478,60 @@ static void locate(struct resolver *resolver, const struct stack_def *def, uint3
 static void find_flaw(struct resolver *resolver, const struct stack_def *def, uint32_t n,
 		      struct place *places, struct stack_flaw *flaw)
 {
-	*flaw = stack_flaw_find(resolver->processes, def, places, n);
+	bool is_named[STACK_DEPTH] = { false };
+
+	mark_replaced(def, n, is_named);
+	*flaw = stack_flaw_find(resolver->processes, def, places, is_named, n);
 	for (uint32_t i = 0; flaw->runtime && i < n; i++)
 		places[i].is_made = usyms_is_made(&places[i].location);
 }
 
-static uint32_t find_user(struct resolver *resolver, const struct stack_def *def,
-			  struct place *places, struct stack_flaw *flaw)
+static void find_functions(struct resolver *resolver, const struct stack_def *def,
+			   const struct place *native, uint32_t n, struct place_list *list)
+{
+	struct rest r = { .meanings = resolver->meanings,
+			  .def = def,
+			  .native = native,
+			  .n_native = n,
+			  .out = list };
+
+	if (resolver->runtimes)
+		r.instance = resolver->find_runtime((pid_t)def->tgid, resolver->runtimes);
+	list_segments(&r);
+	merge_functions(&r);
+}
+
+static void find_user(struct resolver *resolver, const struct stack_def *def,
+		      struct place_list *list, struct stack_flaw *flaw)
 {
 	struct place native[STACK_DEPTH];
 	uint32_t n = stack_count_native(def);
-	bool has_functions = n < def->n_words;
 
-	locate(resolver, def, n, has_functions ? native : places);
-	find_flaw(resolver, def, n, has_functions ? native : places, flaw);
-	return has_functions ? merge_functions(resolver->meanings, def, native, places) : n;
+	locate(resolver, def, n, native);
+	find_flaw(resolver, def, n, native, flaw);
+	if (n < def->n_words)
+		find_functions(resolver, def, native, n, list);
+	for (uint32_t i = 0; n == def->n_words && i < n; i++)
+		append_place(list, native[i]);
 }
 
 /* Locates kernel addresses. All but the leaf are return addresses. */
-static uint32_t find_kernel(const struct stack_def *def, struct place *places)
+static void find_kernel(const struct stack_def *def, struct place_list *list)
 {
 	for (uint32_t i = 0; i < def->n_words; i++)
-		places[i] = (struct place){ .location.offset = def->words[i],
-					    .is_kernel = true,
-					    .is_return = i > 0 };
-	return def->n_words;
+		append_place(list, (struct place){ .location.offset = def->words[i],
+						   .is_kernel = true,
+						   .is_return = i > 0 });
 }
 
-static void take_places(struct resolver *resolver, const struct stack_def *def, struct trace *draft)
+static void take_places(struct resolver *resolver, const struct place_list *list,
+			struct trace *draft)
 {
-	struct place places[STACK_WORDS];
-
-	draft->n = def->kind == STACK_USER ? find_user(resolver, def, places, &draft->flaw)
-					   : find_kernel(def, places);
-	for (uint32_t i = 0; i < draft->n; i++) {
-		draft->places[i] = places_get(resolver->places, &places[i]);
-		if (places[i].location.made) /* the name is valid for this size of the perf map */
+	for (size_t i = 0; i < list->n; i++) {
+		draft->places[i] = places_get(resolver->places, &list->items[i]);
+		if (list->items[i].function)
+			runtime_function_release(list->items[i].function);
+		if (list->items[i].location.made) /* the name is valid for this perf map's size */
 			place_look_up(resolver->places, draft->places[i]);
 	}
 }
@@ -441,14 +539,23 @@ static void take_places(struct resolver *resolver, const struct stack_def *def, 
 /* Interns a definition's stack; locates user addresses at once, while their process is alive. */
 static struct trace *traces_add(struct resolver *resolver, const struct stack_def *def)
 {
-	struct trace *draft = mem_zalloc(1, sizeof(*draft) + places_bytes(def->n_words)), *trace;
+	struct place_list *list = &resolver->found;
+	struct stack_flaw flaw = {};
+	struct trace *draft, *trace;
 
+	list->n = 0;
+	if (def->kind == STACK_USER)
+		find_user(resolver, def, list, &flaw);
+	else if (def->kind == STACK_KERNEL)
+		find_kernel(def, list);
+	draft = mem_zalloc(1, sizeof(*draft) + places_bytes((uint32_t)list->n));
 	draft->kind = def->kind;
 	draft->reason = def->reason;
+	draft->flaw = flaw;
+	draft->n = (uint32_t)list->n;
 	if (def->kind == STACK_WAKER)
 		memcpy(draft->waker, def->words, sizeof(draft->waker));
-	else
-		take_places(resolver, def, draft);
+	take_places(resolver, list, draft);
 	trace = intern_trace(resolver, draft);
 	free(draft);
 	return trace;

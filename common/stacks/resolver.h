@@ -62,6 +62,10 @@ struct resolver_options {
 	 * counts at each event
 	 */
 	bool by_window;
+
+	/* returns the runtime of a process, called with arg; NULL: none */
+	struct runtime_instance *(*find_runtime)(pid_t pid, void *arg);
+	void *arg; /* NULL: no runtimes are walked */
 };
 
 /* Creates a resolver. processes: borrowed, must outlive it. options NULL: all off. */

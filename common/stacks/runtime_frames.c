@@ -162,12 +162,31 @@ int runtime_frames_configure(struct run *run, const struct runtime_settings *set
 
 /* ---- entries ---- */
 
+static void release_state(struct runtime_instance *instance)
+{
+	if (instance->state)
+		instance->file->code->release(instance);
+	instance->state = NULL;
+}
+
+static void free_entry(struct process_entry *entry)
+{
+	release_state(&entry->instance);
+	free(entry);
+}
+
+static void free_linked(struct hashlink *link, void *arg)
+{
+	(void)arg;
+	free_entry(container_of(link, struct process_entry, link));
+}
+
 void runtime_frames_free(struct runtime_frames *frames)
 {
 	if (!frames)
 		return;
 	programs_close(frames->programs);
-	hashtable_free(&frames->entries, hashlink_free, NULL);
+	hashtable_free(&frames->entries, free_linked, NULL);
 	free(frames);
 }
 
@@ -217,7 +236,7 @@ void runtime_frames_forget(struct runtime_frames *frames, pid_t pid)
 	if (!entry)
 		return;
 	hashtable_remove(&frames->entries, &entry->link);
-	free(entry);
+	free_entry(entry);
 }
 
 void runtime_frames_visit(const struct runtime_frames *frames,
@@ -419,7 +438,7 @@ void runtime_frames_update(struct runtime_frames *frames, pid_t pid)
 {
 	const struct process *p = processes_find(frames->processes, pid);
 	struct process_entry *entry = find_entry(frames, pid);
-	struct runtime_instance instance = { .pid = pid };
+	struct runtime_instance instance = { .pid = pid, .lines = frames->settings.lines };
 	struct runtime_process process;
 
 	if (p && find_walked(frames, p->published, &instance)) {
@@ -428,6 +447,7 @@ void runtime_frames_update(struct runtime_frames *frames, pid_t pid)
 			return;
 		if (describe(&instance, &process)) {
 			entry = entry ? entry : add_entry(frames, pid);
+			release_state(&entry->instance);
 			entry->instance = instance;
 			entry->process = process;
 			entry->n_misses = 0;
@@ -438,6 +458,19 @@ void runtime_frames_update(struct runtime_frames *frames, pid_t pid)
 	}
 	if (entry)
 		runtime_frames_forget(frames, pid);
+}
+
+/* A forked process has no entry yet, only its parent's layout in BPF. */
+struct runtime_instance *runtime_frames_find(struct runtime_frames *frames, pid_t pid)
+{
+	struct process_entry *entry = find_entry(frames, pid);
+	struct runtime_process parents;
+
+	if (!entry && find_process(frames, pid, &parents)) {
+		runtime_frames_update(frames, pid);
+		entry = find_entry(frames, pid);
+	}
+	return entry ? &entry->instance : NULL;
 }
 
 size_t runtime_frames_walk(const struct runtime_frames *frames, const struct unwind_thread *thread,
@@ -471,19 +504,16 @@ size_t runtime_frames_walk(const struct runtime_frames *frames, const struct unw
 
 /*
  * Searches for missing details of a layout, at each stack without functions; once the layout is
- * settled, at growing intervals. A forked process has no entry yet, only its parent's layout in
- * BPF.
+ * settled, at growing intervals.
  */
 void runtime_frames_miss(struct runtime_frames *frames, pid_t pid)
 {
 	struct process_entry *entry = find_entry(frames, pid);
-	struct runtime_process parents;
 	bool is_settled = false;
 	unsigned int n;
 
 	if (!entry) {
-		if (find_process(frames, pid, &parents))
-			runtime_frames_update(frames, pid);
+		runtime_frames_find(frames, pid);
 		return;
 	}
 	n = entry->n_misses + 1;

@@ -34,6 +34,12 @@ struct runtime_frames *runtime_frames_new(struct run *run, struct watch *watch,
 					  const struct runtime_settings *settings);
 void runtime_frames_free(struct runtime_frames *frames);
 
+/*
+ * Returns a process's runtime; NULL: none. Valid until runtime_frames_forget() or _update() is
+ * called for it.
+ */
+struct runtime_instance *runtime_frames_find(struct runtime_frames *frames, pid_t pid);
+
 /* Updates the layout of a process after its published mappings have changed (processes.h). */
 void runtime_frames_update(struct runtime_frames *frames, pid_t pid);
 

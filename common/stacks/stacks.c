@@ -422,6 +422,8 @@ static void start_resolver(struct run *run, struct stacks *stacks)
 	options.symbols.arg = stacks->user_stacks;
 	options.kernelnames = stacks->kernelnames;
 	options.own_programs = ownprogs_list(run, &options.n_own_programs);
+	options.find_runtime = user_stacks_find_runtime;
+	options.arg = stacks->user_stacks;
 	options.by_window = spec_of(run)->are_waits || (source && !source->adds_up);
 	stacks->resolver = resolver_new(user_stacks_processes(stacks->user_stacks), &options);
 }

@@ -163,6 +163,13 @@ void user_stacks_take_perf_map(pid_t pid, int map_fd, void *arg)
 	update_processes(us, &pid, 1, false);
 }
 
+struct runtime_instance *user_stacks_find_runtime(pid_t pid, void *user_stacks)
+{
+	struct user_stacks *us = user_stacks;
+
+	return us->frames ? runtime_frames_find(us->frames, pid) : NULL;
+}
+
 void user_stacks_miss_functions(struct user_stacks *us, pid_t pid)
 {
 	if (us->frames)

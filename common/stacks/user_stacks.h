@@ -55,6 +55,9 @@ void user_stacks_learn(struct user_stacks *us, pid_t pid);
  */
 void user_stacks_take_perf_map(pid_t pid, int map_fd, void *arg);
 
+/* Returns a process's runtime; NULL: none (find_runtime() of struct resolver_options). */
+struct runtime_instance *user_stacks_find_runtime(pid_t pid, void *user_stacks);
+
 /* Handles a stack without functions of a runtime: the layout may be wrong. */
 void user_stacks_miss_functions(struct user_stacks *us, pid_t pid);
 

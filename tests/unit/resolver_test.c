@@ -348,13 +348,15 @@ TEST(names_of_files_that_stacks_are_cut_in_go_with_them)
 
 static uint64_t define_code(pid_t pid, uint64_t code)
 {
+	/* "fun", or "fu2" for code 2 */
+	char last = code < 10 && code > 1 ? (char)('0' + code) : 'n';
 	struct python_def def = { .def = { .word = runtime_word(code << 4, 0),
 					   .kind = STACK_FUNCTION,
 					   .tgid = (uint32_t)pid,
 					   .runtime = RUNTIME_PYTHON },
 				  .first_line = (uint32_t)code,
 				  .name_text = { PYTHON_STR_ASCII | 1 << 2, 3 },
-				  .name = "fun" };
+				  .name = { 'f', 'u', (uint8_t)last } };
 
 	resolver_add_function(resolver, &def.def, offsetof(struct python_def, lines));
 	return def.def.word;
@@ -406,4 +408,64 @@ TEST(a_million_functions_of_one_python_take_no_more_than_some)
 	CHECK(heap_bytes() < before + (40 << 20));
 	CHECK_STR(name_in_stack(1, child, runtime_word(2 << 4, 0)), "[unknown]");
 	CHECK_STR(name_in_stack(2, child, runtime_word(1000000 << 4, 0)), "fun");
+}
+
+/* ---- functions in place of native frames ---- */
+
+#define SEGMENT(frame)	runtime_segment_word(frame)
+#define REPLACES(frame) (runtime_segment_word(frame) | RUNTIME_REPLACES)
+
+/* Returns the names in a stack with these words after four native ones, leaf first. */
+static const char *names_of(const uint64_t *words, size_t n_words)
+{
+	static char names[256];
+	static uint64_t last_id = 1000;
+	struct stack_def def = { .id = last_id + 1,
+				 .kind = STACK_USER,
+				 .tgid = (uint32_t)child,
+				 .generation = 1,
+				 .n_words = (uint16_t)(4 + n_words),
+				 .reason = UNWIND_COMPLETE };
+	const struct frame *const *frames;
+	size_t n, length = 0;
+
+	last_id++;
+	for (int i = 0; i < 4; i++)
+		def.words[i] = (uintptr_t)leaf + (i > 0); /* after the first, return addresses */
+	memcpy(def.words + 4, words, n_words * sizeof(*words));
+	resolver_add(resolver, &def, sizeof(def));
+	frames = resolver_frames(resolver, def.id, &n);
+	names[0] = '\0';
+	while (n-- > 0)
+		length += (size_t)snprintf(names + length, sizeof(names) - length, "%s ",
+					   frames[n]->name);
+	return names;
+}
+
+#define NAMES_OF(...)                               \
+	names_of((const uint64_t[]){ __VA_ARGS__ }, \
+		 sizeof((const uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t))
+
+TEST(functions_replace_native_frames)
+{
+	uint64_t f2 = define_code(child, 2), f3 = define_code(child, 3);
+
+	CHECK_STR(NAMES_OF(REPLACES(1), f2, f3), "leaf fu2 fu3 leaf ");
+	CHECK_STR(NAMES_OF(REPLACES(0), f2, REPLACES(2), f3), "fu2 leaf fu3 leaf ");
+	CHECK_STR(NAMES_OF(REPLACES(3), f2), "leaf leaf leaf fu2 ");
+	CHECK_STR(NAMES_OF(REPLACES(1), f2, 77, f3, 78), "leaf fu2 fu3 leaf ");
+	CHECK_STR(NAMES_OF(SEGMENT(1), f2, f3), "leaf fu2 fu3 leaf leaf ");
+	CHECK_STR(NAMES_OF(SEGMENT(1), f2, f2, REPLACES(2), f3), "leaf fu2 fu2 fu3 leaf ");
+	CHECK_STR(NAMES_OF(REPLACES(2), f3, SEGMENT(1), f2), "leaf fu2 fu3 leaf ");
+}
+
+TEST(functions_in_place_of_no_frame_are_bounded)
+{
+	uint64_t f2 = define_code(child, 2), f3 = define_code(child, 3);
+
+	CHECK_STR(NAMES_OF(REPLACES(3), f2, f3), "leaf leaf leaf fu2 ");
+	CHECK_STR(NAMES_OF(REPLACES(1), f2, f2, REPLACES(2), f3), "leaf fu2 fu2 leaf ");
+	CHECK_STR(NAMES_OF(REPLACES(1), REPLACES(1), f3), "leaf fu3 leaf leaf ");
+	CHECK_STR(NAMES_OF(REPLACES(1)), "leaf leaf leaf leaf ");
+	CHECK_STR(NAMES_OF(REPLACES(400), f3), "leaf leaf leaf leaf fu3 ");
 }

@@ -128,9 +128,15 @@ static struct runtime_function *read_function(const struct runtime_def *header, 
 	return f;
 }
 
-static uint32_t find_line(const struct runtime_function *f, uint32_t position)
+static size_t find_line(struct runtime_instance *instance, const struct runtime_function *f,
+			const struct runtime_position *position, struct runtime_call *calls)
 {
-	return python_line(f->lines_kind, f->lines, f->n_lines, f->first_line, position);
+	(void)instance;
+	if (!position->has_index)
+		return 0;
+	calls[0] = (struct runtime_call){ .line = python_line(f->lines_kind, f->lines, f->n_lines,
+							      f->first_line, position->index) };
+	return 1;
 }
 
 const struct runtime_code python_code = {
@@ -138,6 +144,6 @@ const struct runtime_code python_code = {
 	.describe = describe,
 	.look_again = look_again,
 	.read = read_function,
-	.line = find_line,
+	.resolve = find_line,
 	.walk = python_walk_remote,
 };
