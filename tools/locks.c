@@ -61,6 +61,8 @@ static const struct target_spec target = { .threads = threads };
 static const struct column columns[] = { { .name = "runnable", .rest = "blocked" },
 					 { .name = "waits" },
 					 {} };
+static const char *const walkers[] = { "locks_switch", "locks_waking", "locks_contention_end",
+				       NULL };
 static const struct stacks_spec stacks = {
 	.raw_unit = "nanoseconds",
 	.divisor = NS_PER_US,
@@ -72,6 +74,7 @@ static const struct stacks_spec stacks = {
 	.needs_kernel = always, /* kernel stacks show the function that waited */
 	.prefers_text = always,
 	.hidden_remark = hidden_remark,
+	.walkers = walkers,
 };
 
 static int check(struct run *run)

@@ -87,6 +87,7 @@ static const struct stacks_spec stacks = {
 	.columns = columns,
 	.needs_kernel = needs_kernel,
 	.hidden_remark = hidden_remark,
+	.walkers = wait_walkers,
 	.add_metrics = wait_metrics_add,
 };
 

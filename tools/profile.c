@@ -57,6 +57,7 @@ static const struct stacks_spec wall_stacks = {
 	WALL_STACKS,
 	.annotates = annotates,
 	.by_thread = is_by_thread,
+	.walkers = wait_walkers,
 };
 static const struct sampler_spec wall_sampler = { .program = WAITS_SAMPLER };
 static const struct taskstate_spec wall_taskstate = { .sees_ends = true };

@@ -11,8 +11,9 @@
 #define RUNTIME_INLINE static inline __attribute__((always_inline))
 
 struct runtime_settings {
-	__u32 kinds; /* runtimes to walk, as RUNTIME_BIT()s */
-	bool lines;  /* also record each frame's position in its function */
+	__u32 kinds;  /* runtimes to walk, as RUNTIME_BIT()s */
+	bool lines;   /* also record each frame's position in its function */
+	bool watched; /* note processes: kinds may be added (object_load_again()) */
 };
 
 /*

@@ -15,7 +15,6 @@ enum runtime_kind {
 
 #define RUNTIME_BIT(kind) (1U << (kind))
 #define RUNTIME_ALL	  (RUNTIME_BIT(RUNTIME_KINDS) - 2)
-#define RUNTIME_RARE	  RUNTIME_BIT(RUNTIME_PYTHON_OLD)
 
 /* A process that has a runtime. */
 struct runtime_process {

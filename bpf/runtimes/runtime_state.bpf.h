@@ -13,8 +13,8 @@
 const volatile struct runtime_settings runtime_settings SEC(".rodata.runtimes");
 
 /*
- * True if one of these kinds is walked. If none is, the maps below don't exist, and the code that
- * uses them is dead for the verifier.
+ * True if one of these kinds is walked. If none is, the code that walks them is dead for the
+ * verifier.
  */
 #define RUNTIME_HAS(bits) ((runtime_settings.kinds & (bits)) != 0)
 
@@ -124,7 +124,7 @@ static __always_inline void runtimes_fork(__u32 parent, __u32 child)
 {
 	struct runtime_process *process, childs;
 
-	if (!runtime_settings.kinds)
+	if (!runtime_settings.watched)
 		return;
 	process = bpf_map_lookup_elem(&runtime_processes, &parent);
 	if (!process)
@@ -136,7 +136,7 @@ static __always_inline void runtimes_fork(__u32 parent, __u32 child)
 
 static __always_inline void runtimes_exec(__u32 tgid)
 {
-	if (runtime_settings.kinds)
+	if (runtime_settings.watched)
 		bpf_map_delete_elem(&runtime_processes, &tgid);
 }
 
@@ -150,7 +150,7 @@ static __always_inline void runtimes_tell(__u32 tgid, struct linux_binprm *bprm)
 	struct inode *inode;
 	__u32 *kind;
 
-	if (!runtime_settings.kinds)
+	if (!runtime_settings.watched)
 		return;
 	/* by a helper: each read through a typed pointer takes the verifier 0.3 ms */
 	inode = BPF_CORE_READ(bprm, file, f_inode);

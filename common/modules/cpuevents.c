@@ -38,6 +38,7 @@ static int report_refused_event(const struct perf_event_attr *attr, uint32_t cpu
 
 static int attach_on_cpu(struct cpu_events *events, const struct cpu_event_kind *kind, uint32_t cpu)
 {
+	uint32_t n_kind = (uint32_t)(kind - events->kinds);
 	LIBBPF_OPTS(bpf_perf_event_opts, opts, .bpf_cookie = kind->cookie);
 	struct perf_event_attr attr = kind->attr;
 	struct bpf_link *link;
@@ -54,7 +55,7 @@ static int attach_on_cpu(struct cpu_events *events, const struct cpu_event_kind 
 		mem_grow(events->items, events->count, &events->cap, sizeof(*events->items));
 	/* Duplicates the descriptor: the link closes its own. */
 	events->items[events->count++] =
-		(struct cpu_event){ link, fcntl(fd, F_DUPFD_CLOEXEC, 0), cpu };
+		(struct cpu_event){ link, fcntl(fd, F_DUPFD_CLOEXEC, 0), cpu, n_kind };
 	return 0;
 }
 
@@ -102,17 +103,21 @@ static uint64_t close_event(const struct cpu_event *event)
 	return count;
 }
 
+static void close_item(struct cpu_events *events, size_t i)
+{
+	events->closed_count += close_event(&events->items[i]);
+	events->items[i] = events->items[--events->count];
+}
+
 static void close_cpu(struct cpu_events *events, uint32_t cpu)
 {
 	size_t i = 0;
 
 	while (i < events->count)
-		if (events->items[i].cpu == cpu) {
-			events->closed_count += close_event(&events->items[i]);
-			events->items[i] = events->items[--events->count];
-		} else {
+		if (events->items[i].cpu == cpu)
+			close_item(events, i);
+		else
 			i++;
-		}
 }
 
 static void open_cpu(struct cpu_events *events, uint32_t cpu)
@@ -150,6 +155,24 @@ void cpu_events_watch(struct cpu_events *events, struct loop *loop)
 	err = hotplug_watch(&events->hotplug, loop);
 	if (err)
 		msg_debug("CPU hotplug: not watched: %s", strerror(-err));
+}
+
+void cpu_events_replace(struct cpu_events *events, const struct bpf_program *former,
+			const struct bpf_program *program)
+{
+	for (size_t k = 0; k < events->n_kinds; k++) {
+		if (events->kinds[k].program != former)
+			continue;
+		events->kinds[k].program = program;
+		for (size_t i = events->count; i-- > 0;) {
+			uint32_t cpu = events->items[i].cpu;
+
+			if (events->items[i].n_kind != k)
+				continue;
+			close_item(events, i);
+			attach_on_cpu(events, &events->kinds[k], cpu);
+		}
+	}
 }
 
 uint64_t cpu_events_count(const struct cpu_events *events)

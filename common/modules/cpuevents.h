@@ -20,6 +20,7 @@ struct cpu_event {
 	struct bpf_link *link;
 	int fd; /* duplicate of the event's descriptor, to read its count */
 	uint32_t cpu;
+	uint32_t n_kind; /* index of its kind */
 };
 
 struct cpu_events {
@@ -50,6 +51,13 @@ int cpu_events_open(struct cpu_events *events, const struct perf_event_attr *att
 
 /* Opens events on CPUs that come online during the loop, with a warning. events must not move. */
 void cpu_events_watch(struct cpu_events *events, struct loop *loop);
+
+/*
+ * Opens events with another program, in place of those of the former. Before 5.15 an event can't
+ * change its program.
+ */
+void cpu_events_replace(struct cpu_events *events, const struct bpf_program *former,
+			const struct bpf_program *program);
 
 /* Returns the number of events so far, including those for which the program didn't run. */
 uint64_t cpu_events_count(const struct cpu_events *events);

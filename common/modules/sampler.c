@@ -188,6 +188,12 @@ static int attach_sampler(struct run *run)
 			       bpf_object__find_program_by_name(run->object, spec->program), 0);
 }
 
+static void replace_program(struct run *run, const struct bpf_program *former,
+			    const struct bpf_program *program)
+{
+	cpu_events_replace(&sampler_of(run)->events, former, program);
+}
+
 /* Returns the totals over all CPUs. */
 static struct sampled read_sampled(const struct run *run)
 {
@@ -260,5 +266,6 @@ const struct module sampler_module = {
 	.check = check_sampler,
 	.configure = configure_sampler,
 	.attach = attach_sampler,
+	.replace = replace_program,
 	.stop = stop_sampler,
 };

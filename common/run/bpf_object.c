@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "base/msg.h"
 #include "run/bpf_object.h"
+#include "run/bpfmap.h"
 #include "run/capabilities.h"
 #include "run/features.h"
 #include "run/kernelbtf.h"
@@ -274,14 +275,183 @@ int object_attach(struct run *run)
 	return err ? msg_errno(err, "BPF programs: attach failed") : 0;
 }
 
+/* ---- programs that are loaded again ---- */
+
+struct object_again {
+	struct skeleton_head *head;
+	struct object_again *former; /* loaded before; NULL: the first ones are run->skeleton's */
+};
+
+static struct skeleton_head *latest(const struct run *run)
+{
+	return run->again ? run->again->head : head_of(run);
+}
+
+static bool is_named(const struct bpf_program *prog, const char *const *names)
+{
+	for (; names && *names; names++)
+		if (!strcmp(bpf_program__name(prog), *names))
+			return true;
+	return false;
+}
+
+/* Loads only the programs that replace running ones. */
+static void choose_programs(const struct run *run, struct bpf_object *again,
+			    const char *const *names)
+{
+	struct bpf_program *prog, *first;
+
+	bpf_object__for_each_program(prog, again) {
+		first = bpf_object__find_program_by_name(run->object, bpf_program__name(prog));
+		bpf_program__set_autoload(prog, bpf_program__autoload(first) &&
+							(bpf_program__type(prog) ==
+								 BPF_PROG_TYPE_PERF_EVENT ||
+							 is_named(prog, names)));
+	}
+}
+
+/* Copies the first object's settings, and shares all other maps. */
+static int share_maps(const struct run *run, struct bpf_object *again)
+{
+	struct bpf_map *map, *first;
+	const void *settings;
+	size_t size;
+	int err = 0;
+
+	bpf_object__for_each_map(map, again) {
+		first = map_find(run, bpf_map__name(map));
+		if (!bpf_map__autocreate(first)) {
+			bpf_map__set_autocreate(map, false);
+		} else if (!strncmp(bpf_map__name(map), ".rodata", 7)) {
+			settings = bpf_map__initial_value(first, &size);
+			err = bpf_map__set_initial_value(map, settings, size);
+		} else {
+			err = bpf_map__reuse_fd(map, bpf_map__fd(first));
+		}
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* Changes the first bytes of a section. */
+static int set_section(struct bpf_object *object, const char *name, const void *value, size_t size)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(object, name);
+	size_t whole_size = 0;
+	const void *former = map ? bpf_map__initial_value(map, &whole_size) : NULL;
+	char *whole;
+	int err;
+
+	if (!former || size > whole_size)
+		return -ENOENT;
+	whole = mem_zalloc(1, whole_size);
+	memcpy(whole, former, whole_size);
+	memcpy(whole, value, size);
+	err = bpf_map__set_initial_value(map, whole, whole_size);
+	free(whole);
+	return err;
+}
+
+static int load_again(struct run *run, struct skeleton_head *head, const char *const *names,
+		      const char *section, const void *value, size_t size)
+{
+	int err;
+
+	choose_programs(run, head->obj, names);
+	err = share_maps(run, head->obj);
+	if (!err)
+		err = set_section(head->obj, section, value, size);
+	if (!err)
+		err = bpf_object__load_skeleton(head->skeleton);
+	return err ? err : kernelbtf_attach(head->skeleton);
+}
+
+static struct bpf_link **find_link(const struct bpf_object_skeleton *skeleton, const char *name)
+{
+	for (int i = 0; i < skeleton->prog_cnt; i++)
+		if (!strcmp(skeleton->progs[i].name, name))
+			return skeleton->progs[i].link;
+	return NULL;
+}
+
+/* Takes the former program off its events. */
+static void replace(struct run *run, const struct skeleton_head *former,
+		    const struct bpf_program *program)
+{
+	const char *name = bpf_program__name(program);
+	struct bpf_link **link = find_link(former->skeleton, name);
+	struct bpf_program *old = bpf_object__find_program_by_name(former->obj, name);
+
+	for_each_module(use, run)
+		if (use->module->replace && run_wants(run, use->module))
+			use->module->replace(run, old, program);
+	if (link && *link)
+		bpf_link__destroy(*link);
+	if (link)
+		*link = NULL;
+}
+
+int object_load_again(struct run *run, const char *const *names, const char *section,
+		      const void *value, size_t size)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts);
+	const struct skeleton_head *former = latest(run);
+	struct skeleton_head *head;
+	struct object_again *again;
+	struct bpf_program *prog;
+	int err;
+
+	kernelbtf_open_again(run->kernelbtf, &opts);
+	head = run->tool->skeleton->open(&opts);
+	if (!head)
+		return -errno;
+	err = load_again(run, head, names, section, value, size);
+	if (err) {
+		run->tool->skeleton->destroy(head);
+		return err;
+	}
+	bpf_object__for_each_program(prog, head->obj)
+		if (bpf_program__autoload(prog))
+			replace(run, former, prog);
+	again = mem_zalloc(1, sizeof(*again));
+	*again = (struct object_again){ head, run->again };
+	run->again = again;
+	return 0;
+}
+
+static void visit_programs(const struct bpf_object *object,
+			   void (*visit)(const struct bpf_program *program, void *arg), void *arg)
+{
+	struct bpf_program *prog;
+
+	bpf_object__for_each_program(prog, object)
+		visit(prog, arg);
+}
+
+void object_visit_programs(const struct run *run,
+			   void (*visit)(const struct bpf_program *program, void *arg), void *arg)
+{
+	visit_programs(run->object, visit, arg);
+	for (const struct object_again *again = run->again; again; again = again->former)
+		visit_programs(again->head->obj, visit, arg);
+}
+
 void object_detach(struct run *run)
 {
+	for (struct object_again *again = run->again; again; again = again->former)
+		bpf_object__detach_skeleton(again->head->skeleton);
 	if (run->skeleton)
 		bpf_object__detach_skeleton(head_of(run)->skeleton);
 }
 
 void object_close(struct run *run)
 {
+	for (struct object_again *again = run->again, *former; again; again = former) {
+		former = again->former;
+		run->tool->skeleton->destroy(again->head);
+		free(again);
+	}
 	if (run->skeleton)
 		run->tool->skeleton->destroy(run->skeleton);
 	kernelbtf_free(run->kernelbtf);

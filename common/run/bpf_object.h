@@ -31,6 +31,19 @@ int object_load(struct run *run);
 /* Sets run->start_ns and attaches the programs: tracing begins. */
 int object_attach(struct run *run);
 
+/*
+ * Loads some of the programs again, with another value of a settings section, and replaces the
+ * running ones: perf event programs, and tracing programs with these names (then NULL). Both share
+ * all maps. For a moment both run, so that no event is missed: tracing programs must allow it.
+ * Returns 0, or -errno, not printed: the former programs go on.
+ */
+int object_load_again(struct run *run, const char *const *names, const char *section,
+		      const void *value, size_t size);
+
+/* Calls visit for each program, also those that were loaded again and those that they replaced. */
+void object_visit_programs(const struct run *run,
+			   void (*visit)(const struct bpf_program *program, void *arg), void *arg);
+
 /* Detach the programs, and close the object. Safe at any time. */
 void object_detach(struct run *run);
 void object_close(struct run *run);

@@ -411,8 +411,13 @@ struct kernelbtf *kernelbtf_new(struct bpf_object_open_opts *opts)
 		return NULL;
 	}
 	snprintf(kernelbtf->path, sizeof(kernelbtf->path), "/proc/self/fd/%d", kernelbtf->fd);
-	opts->btf_custom_path = kernelbtf->path;
+	kernelbtf_open_again(kernelbtf, opts);
 	return kernelbtf;
+}
+
+void kernelbtf_open_again(const struct kernelbtf *kernelbtf, struct bpf_object_open_opts *opts)
+{
+	opts->btf_custom_path = kernelbtf->path;
 }
 
 static void want_targets(struct kernelbtf *kernelbtf, const struct bpf_object *object)

@@ -25,6 +25,9 @@ struct kernelbtf;
  */
 struct kernelbtf *kernelbtf_new(struct bpf_object_open_opts *opts);
 
+/* Prepares opts for opening an object again, with the types that were provided for it. */
+void kernelbtf_open_again(const struct kernelbtf *kernelbtf, struct bpf_object_open_opts *opts);
+
 /* Requests the kernel's types that have the names of local types (without "___flavor"). */
 void kernelbtf_want_types(struct kernelbtf *kernelbtf, const struct btf *local);
 

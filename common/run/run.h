@@ -67,6 +67,7 @@ struct run {
 	void *module_states[RUN_MAX_MODULES]; /* see run_state() */
 	void *skeleton;			      /* the tool's struct x_bpf */
 	struct bpf_object *object;
+	struct object_again *again; /* see object_load_again(); NULL: none */
 	struct kernelbtf *kernelbtf;
 	struct btf *types;   /* see object_types(); NULL: not loaded yet, or freed */
 	int fills_on_demand; /* maps allocate elements on demand; 0: unknown yet, -1: no */
@@ -122,6 +123,9 @@ struct module {
 	/* called while the command is stopped before its first instruction */
 	void (*begin)(struct run *run);
 	void (*loaded)(struct run *run); /* called at its entry point, libraries mapped */
+	/* program replaces former, on the module's events: see object_load_again() */
+	void (*replace)(struct run *run, const struct bpf_program *former,
+			const struct bpf_program *program);
 	void (*stop)(struct run *run);	 /* before the last report; also after failures */
 	void (*finish)(struct run *run); /* after the last report: frees the struct's contents */
 };

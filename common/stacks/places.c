@@ -65,6 +65,7 @@ void places_set_kernelnames(struct places *places, struct kernelnames *names)
 
 void places_set_own(struct places *places, uint64_t *programs, size_t n)
 {
+	free(places->own_programs);
 	places->own_programs = programs;
 	places->n_own_programs = n;
 }

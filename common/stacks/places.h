@@ -44,7 +44,7 @@ struct known_place {
 struct places *places_new(struct usyms *usyms, bool with_addresses);
 void places_free(struct places *places);
 
-/* Set the kernel symbol resolver (borrowed) and own programs (taken over); see resolver_options. */
+/* Set the kernel symbol resolver (borrowed, see resolver_options) and own programs (taken over). */
 void places_set_kernelnames(struct places *places, struct kernelnames *names);
 void places_set_own(struct places *places, uint64_t *programs, size_t n);
 

@@ -340,8 +340,12 @@ struct resolver *resolver_new(struct processes *processes, const struct resolver
 	resolver->runtimes = options->arg;
 	resolver->places = places_new(resolver->usyms, options->symbols.places);
 	places_set_kernelnames(resolver->places, options->kernelnames);
-	places_set_own(resolver->places, options->own_programs, options->n_own_programs);
 	return resolver;
+}
+
+void resolver_set_own(struct resolver *resolver, uint64_t *programs, size_t n)
+{
+	places_set_own(resolver->places, programs, n);
 }
 
 static void free_trace(struct trace *trace)

@@ -51,13 +51,6 @@ struct resolver_options {
 	struct kernelnames *kernelnames;
 
 	/*
-	 * addresses of the tracer's own BPF programs, which are removed from stacks (taken over,
-	 * freed with free()); n 0: all BPF programs are removed
-	 */
-	uint64_t *own_programs;
-	size_t n_own_programs;
-
-	/*
 	 * true: BPF retains stack ids and counts under them at the end of a window; false: it
 	 * counts at each event
 	 */
@@ -71,6 +64,12 @@ struct resolver_options {
 /* Creates a resolver. processes: borrowed, must outlive it. options NULL: all off. */
 struct resolver *resolver_new(struct processes *processes, const struct resolver_options *options);
 void resolver_free(struct resolver *resolver);
+
+/*
+ * Sets the addresses of the tracer's own BPF programs, which are removed from stacks (taken over,
+ * freed with free()). n 0, as before the first call: all BPF programs are removed.
+ */
+void resolver_set_own(struct resolver *resolver, uint64_t *programs, size_t n);
 
 /* Adds a stack's definition, a record of size bytes. A known id changes nothing. */
 void resolver_add(struct resolver *resolver, const struct stack_def *def, size_t size);

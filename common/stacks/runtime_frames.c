@@ -20,6 +20,7 @@
 #include "base/msg.h"
 #include "modules/target.h"
 #include "process/watch.h"
+#include "run/bpf_object.h"
 #include "run/bpfmap.h"
 #include "run/ringbuf.h"
 #include "run/run.h"
@@ -130,12 +131,14 @@ struct process_entry {
 };
 
 struct runtime_frames {
-	const struct run *run;
+	struct run *run;
 	struct processes *processes;
 	struct hashtable entries;
 	int processes_fd;
 	struct runtime_programs *programs;
 	struct runtime_settings settings;
+	const char *const *walkers; /* see struct stacks_spec */
+	uint32_t refused;	    /* kinds that can't be loaded */
 	pid_t late_pid; /* first process of a kind for which BPF is not loaded; 0: none */
 	char late_title[sizeof(((struct runtime_file *)NULL)->title)];
 	bool late_is_one_of_many;
@@ -148,9 +151,9 @@ int runtime_frames_configure(struct run *run, const struct runtime_settings *set
 	static const char *const maps[] = { "runtime_processes", "runtime_sent", "runtime_walks",
 					    "runtime_programs", "runtime_begins" };
 
-	for (size_t i = 0; !settings->kinds && i < ARRAY_SIZE(maps); i++)
+	for (size_t i = 0; !settings->watched && i < ARRAY_SIZE(maps); i++)
 		map_leave_out(run, maps[i]);
-	if (settings->kinds) {
+	if (settings->watched) {
 		bpf_map__set_max_entries(map_find(run, "runtime_processes"),
 					 bpf_map__max_entries(map_find(run, "unwind_processes")));
 		map_fill_on_demand(run, "runtime_processes");
@@ -212,13 +215,16 @@ static bool has_entry(pid_t pid, void *arg)
 }
 
 struct runtime_frames *runtime_frames_new(struct run *run, struct watch *watch,
-					  const struct runtime_settings *settings)
+					  const struct runtime_settings *settings,
+					  const char *const *walkers, bool keeps_programs)
 {
 	struct runtime_frames *frames = mem_zalloc(1, sizeof(*frames));
 
 	frames->run = run;
 	frames->processes = watch_processes(watch);
 	frames->settings = *settings;
+	frames->walkers = walkers;
+	frames->refused = keeps_programs ? RUNTIME_ALL : 0;
 	frames->processes_fd = bpf_map__fd(map_find(run, "runtime_processes"));
 	frames->programs = programs_watch(run, watch, has_entry, frames);
 	if (frames->programs)
@@ -296,6 +302,12 @@ static bool is_walked(const struct runtime_frames *frames, const struct runtime_
 	return frames->settings.kinds & RUNTIME_BIT(file->kind);
 }
 
+/* Returns true if BPF walks the file's runtime, or will once a process needs it. */
+static bool may_be_walked(const struct runtime_frames *frames, const struct runtime_file *file)
+{
+	return is_walked(frames, file) || !(frames->refused & RUNTIME_BIT(file->kind));
+}
+
 struct preloading {
 	const struct runtime_frames *frames; /* NULL: no runtimes are walked */
 	bool has_runtime;
@@ -306,7 +318,7 @@ static void preload_file(struct file *file, void *arg)
 	struct preloading *preloading = arg;
 	const struct runtime_file *runtime = preloading->frames ? runtime_of(file) : NULL;
 
-	preloading->has_runtime |= runtime && is_walked(preloading->frames, runtime);
+	preloading->has_runtime |= runtime && may_be_walked(preloading->frames, runtime);
 }
 
 bool runtime_frames_preload(const struct runtime_frames *frames, struct processes *processes,
@@ -401,13 +413,34 @@ void runtime_frames_print_late(const struct runtime_frames *frames)
 			 frames->late_is_one_of_many ? " and others" : "");
 }
 
-/* Finds the runtime of a process; false: none, or BPF is not loaded for its kind. */
+/* Loads the programs again, with code that walks a file's runtime. */
+static bool load_kind(struct runtime_frames *frames, const struct runtime_file *file)
+{
+	struct runtime_settings settings = frames->settings;
+	int err;
+
+	settings.kinds |= RUNTIME_BIT(file->kind);
+	if (!may_be_walked(frames, file))
+		return false;
+	err = object_load_again(frames->run, frames->walkers, ".rodata.runtimes", &settings,
+				sizeof(settings));
+	if (err) {
+		frames->refused |= RUNTIME_BIT(file->kind);
+		msg_errno(err, "%s: load of its BPF programs failed", file->title);
+		return false;
+	}
+	frames->settings = settings;
+	msg_debug("%s: its BPF programs are loaded", file->title);
+	return true;
+}
+
+/* Finds the runtime of a process; false: none, or BPF can't be loaded for its kind. */
 static bool find_walked(struct runtime_frames *frames, const struct maps *maps,
 			struct runtime_instance *instance)
 {
 	if (!find_instance(maps, instance))
 		return false;
-	if (is_walked(frames, instance->file))
+	if (is_walked(frames, instance->file) || load_kind(frames, instance->file))
 		return true;
 	note_late(frames, instance);
 	return false;

@@ -22,16 +22,21 @@ uint32_t runtime_frames_find_kinds(const struct run *run, struct processes *proc
 				   const pid_t *pids, size_t n);
 
 /*
- * Sizes the maps before load, once unwind maps are configured; leaves them out without kinds.
+ * Sizes the maps before load, once unwind maps are configured; leaves them out if not watched.
  * Returns 0 or -errno, printed.
  */
 int runtime_frames_configure(struct run *run, const struct runtime_settings *settings);
 
 struct runtime_frames;
 
-/* Opens the frames after load. watch: borrowed. NULL, printed: no ring buffer. */
+/*
+ * Opens the frames after load. watch: borrowed. walkers: programs that are loaded again for a
+ * process of another kind, unless keeps_programs, see struct stacks_spec. NULL, printed: no ring
+ * buffer.
+ */
 struct runtime_frames *runtime_frames_new(struct run *run, struct watch *watch,
-					  const struct runtime_settings *settings);
+					  const struct runtime_settings *settings,
+					  const char *const *walkers, bool keeps_programs);
 void runtime_frames_free(struct runtime_frames *frames);
 
 /*

@@ -17,6 +17,7 @@
 #include "modules/topview.h"
 #include "output/writer.h"
 #include "run/loss.h"
+#include "run/bpf_object.h"
 #include "run/run.h"
 #include "stacks/stack_counts.h"
 #include "stacks/stack_memory.h"
@@ -35,13 +36,15 @@ struct addrs {
 	size_t count, cap;
 };
 
-static void add_program(struct addrs *addrs, int fd)
+static void add_program(const struct bpf_program *program, void *arg)
 {
 	__u64 starts[FUNCTIONS_MAX] = {};
 	struct bpf_prog_info info = {
 		.jited_ksyms = (uintptr_t)starts,
 		.nr_jited_ksyms = FUNCTIONS_MAX,
 	};
+	int fd = bpf_program__fd(program);
+	struct addrs *addrs = arg;
 	__u32 size = sizeof(info);
 
 	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size))
@@ -56,18 +59,15 @@ static void add_program(struct addrs *addrs, int fd)
 }
 
 /*
- * Returns the start addresses of all functions of the tool's programs, as in /proc/kallsyms; freed
- * with free(). *n 0: the kernel interprets the programs, or hides addresses.
+ * Finds the start addresses of all functions of the tool's programs, as in /proc/kallsyms; none if
+ * the kernel interprets the programs, or hides addresses.
  */
-static uint64_t *ownprogs_list(const struct run *run, size_t *n)
+static void find_own(const struct run *run, struct resolver *resolver)
 {
-	struct bpf_program *program;
 	struct addrs addrs = {};
 
-	bpf_object__for_each_program(program, run->object)
-		add_program(&addrs, bpf_program__fd(program));
-	*n = addrs.count;
-	return addrs.items;
+	object_visit_programs(run, add_program, &addrs);
+	resolver_set_own(resolver, addrs.items, addrs.count);
 }
 
 /* ---- stack format ---- */
@@ -324,11 +324,17 @@ static int check_stacks(struct run *run)
 static int configure_user_stacks(struct run *run)
 {
 	struct stacks *stacks = stacks_of(run);
-	struct runtime_settings runtimes = { .kinds = stacks->no_runtimes ? 0 : RUNTIME_ALL,
-					     .lines = stacks->symbols.lines };
+	const struct stacks_spec *spec = spec_of(run);
+	struct user_stacks_options options = {
+		.wanted = stacks_want_user(run),
+		.hits_few = decide(spec->hits_few, run, false),
+		.runtimes = !stacks->no_runtimes,
+		.lines = stacks->symbols.lines,
+		.walkers = spec->walkers,
+		.keeps_programs = spec->keeps_programs,
+	};
 
-	stacks->user_stacks = user_stacks_new(
-		run, stacks_want_user(run), decide(spec_of(run)->hits_few, run, false), &runtimes);
+	stacks->user_stacks = user_stacks_new(run, &options);
 	return stacks->user_stacks ? 0 : -EINVAL;
 }
 
@@ -421,11 +427,11 @@ static void start_resolver(struct run *run, struct stacks *stacks)
 	options.symbols.found_map = user_stacks_take_perf_map;
 	options.symbols.arg = stacks->user_stacks;
 	options.kernelnames = stacks->kernelnames;
-	options.own_programs = ownprogs_list(run, &options.n_own_programs);
 	options.find_runtime = user_stacks_find_runtime;
 	options.arg = stacks->user_stacks;
 	options.by_window = spec_of(run)->are_waits || (source && !source->adds_up);
 	stacks->resolver = resolver_new(user_stacks_processes(stacks->user_stacks), &options);
+	find_own(run, stacks->resolver);
 }
 
 static int start_stacks(struct run *run)
@@ -533,6 +539,8 @@ static int collect(struct making *making)
 	struct stacks *stacks = making->stacks;
 	int err;
 
+	if (making->run->again)
+		find_own(making->run, stacks->resolver);
 	for (int i = 0; source && i < 2; i++) /* second pass: definitions that came meanwhile */
 		read_and_look_up(stacks);
 	err = source ? source->read(making->run, collect_value, making) : collect_counted(making);

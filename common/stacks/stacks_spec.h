@@ -73,6 +73,13 @@ struct stacks_spec {
 	bool (*hits_few)(const struct run *run);  /* most short processes have no stack; NULL: no */
 	bool (*by_thread)(const struct run *run); /* stacks are counted per thread; NULL: no */
 
+	/*
+	 * tracing programs that walk user stacks, then NULL: with those on perf events, they are
+	 * loaded again for a runtime that begins later (object_load_again()); NULL: none
+	 */
+	const char *const *walkers;
+	bool keeps_programs; /* no program is loaded again */
+
 	/* adds a report's metrics, in the raw unit without stacks; needs numbers_module */
 	void (*add_metrics)(struct run *run, const struct profile *profile);
 };

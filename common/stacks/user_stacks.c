@@ -29,6 +29,8 @@ struct user_stacks {
 	struct run *run;
 	bool is_wanted, hits_few, by_cfi;
 	struct runtime_settings runtime_settings;
+	const char *const *walkers; /* see struct stacks_spec, also for keeps_programs */
+	bool keeps_programs;
 	struct watch *watch; /* NULL: not opened, or failed */
 	bool has_no_watch;   /* opening the watch failed */
 	struct processes *processes;
@@ -41,26 +43,25 @@ struct user_stacks {
 };
 
 /*
- * Chooses the kinds that BPF walks: rare ones, whose code is large, only if a running process has
- * one, or for a command, whose programs are not known yet.
+ * Chooses the kinds that BPF walks: those of running processes. Others are loaded when needed, or,
+ * if that is impossible, at once for a command, whose programs are not known yet.
  */
-static int configure_runtimes(struct user_stacks *us, const struct runtime_settings *runtimes,
+static int configure_runtimes(struct user_stacks *us, const struct user_stacks_options *options,
 			      const pid_t *pids, size_t n)
 {
 	struct runtime_settings *settings = &us->runtime_settings;
 
-	*settings = *runtimes;
-	if (!us->by_cfi)
-		settings->kinds = 0;
-	if (settings->kinds && !us->run->command)
-		settings->kinds &=
-			~RUNTIME_RARE |
-			runtime_frames_find_kinds(us->run, user_stacks_processes(us), pids, n);
+	settings->lines = options->lines;
+	settings->watched = us->by_cfi && options->runtimes;
+	if (settings->watched)
+		settings->kinds = us->run->command && options->keeps_programs
+					  ? RUNTIME_ALL
+					  : runtime_frames_find_kinds(
+						    us->run, user_stacks_processes(us), pids, n);
 	return runtime_frames_configure(us->run, settings);
 }
 
-struct user_stacks *user_stacks_new(struct run *run, bool wanted, bool hits_few,
-				    const struct runtime_settings *runtimes)
+struct user_stacks *user_stacks_new(struct run *run, const struct user_stacks_options *options)
 {
 	const char *method = unwind_options_of(run)->method;
 	struct user_stacks *us = mem_zalloc(1, sizeof(*us));
@@ -68,13 +69,14 @@ struct user_stacks *user_stacks_new(struct run *run, bool wanted, bool hits_few,
 	size_t n = 0;
 
 	us->run = run;
-	us->is_wanted = wanted;
-	us->hits_few = hits_few;
-	us->by_cfi = wanted && (!method || strcmp(method, "fp"));
+	us->is_wanted = options->wanted;
+	us->hits_few = options->hits_few;
+	us->walkers = options->walkers;
+	us->keeps_programs = options->keeps_programs;
+	us->by_cfi = us->is_wanted && (!method || strcmp(method, "fp"));
 	if (us->by_cfi)
 		pids = process_list(&n);
-	if (unwind_maps_configure(run, us->by_cfi, n) ||
-	    configure_runtimes(us, runtimes, pids, n)) {
+	if (unwind_maps_configure(run, us->by_cfi, n) || configure_runtimes(us, options, pids, n)) {
 		user_stacks_free(us);
 		us = NULL;
 	}
@@ -559,9 +561,10 @@ static int open_tables(struct user_stacks *us)
 		return -ENOMEM;
 	array = unwind_maps_array(us->maps, &n);
 	us->procs = unwind_procs_new(us->processes, unwind_maps_tables(us->maps), array, n);
-	if (us->runtime_settings.kinds)
-		us->frames = runtime_frames_new(us->run, us->watch, &us->runtime_settings);
-	return us->runtime_settings.kinds && !us->frames ? -EIO : 0;
+	if (us->runtime_settings.watched)
+		us->frames = runtime_frames_new(us->run, us->watch, &us->runtime_settings,
+						us->walkers, us->keeps_programs);
+	return us->runtime_settings.watched && !us->frames ? -EIO : 0;
 }
 
 /* Opens events first, so that no process is missed between them and the scan. */

@@ -19,13 +19,19 @@
 
 struct user_stacks;
 
+struct user_stacks_options {
+	bool wanted;   /* user stacks are walked */
+	bool hits_few; /* most short processes have no stack: tables are made with its first one */
+	bool runtimes; /* functions of managed runtimes are shown */
+	bool lines;    /* their lines are requested */
+	const char *const *walkers; /* see struct stacks_spec, also for keeps_programs */
+	bool keeps_programs;
+};
+
 /*
- * Configures walks of user stacks, before load. wanted: user stacks are walked. hits_few: most
- * short processes have no stack, so a new process gets tables with its first one. runtimes: kinds
- * to show, if supported. NULL, printed, if the object can't be configured.
+ * Configures walks of user stacks, before load. NULL, printed, if the object can't be configured.
  */
-struct user_stacks *user_stacks_new(struct run *run, bool wanted, bool hits_few,
-				    const struct runtime_settings *runtimes);
+struct user_stacks *user_stacks_new(struct run *run, const struct user_stacks_options *options);
 void user_stacks_free(struct user_stacks *us);
 
 /* Reads the mappings of all processes of interest, after load. Returns 0 or -errno, printed. */

@@ -26,6 +26,8 @@ static void close_object(void *skeleton)
 
 const struct skeleton waits_skeleton = { open_object, close_object };
 
+const char *const wait_walkers[] = { "waits_switch", "waits_waking", NULL };
+
 const char *const wait_remarks[WAIT_REMARKS] = {
 	[WAIT_AT_START] = REMARK_BLOCKED_AT_START,
 	[WAIT_AT_END] = REMARK_BLOCKED_AT_END,

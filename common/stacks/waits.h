@@ -17,6 +17,9 @@ extern const struct skeleton waits_skeleton;
 #define WAIT_REMARKS (WAIT_THROTTLED + 1)
 extern const char *const wait_remarks[WAIT_REMARKS];
 
+/* Programs that walk user stacks, see struct stacks_spec. */
+extern const char *const wait_walkers[];
+
 /* Name of the program for sampler_module, if time on CPU is counted too. */
 #define WAITS_SAMPLER "waits_sample"
 

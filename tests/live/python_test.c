@@ -456,10 +456,20 @@ static double share_with_functions(const struct proc *tool)
 	return strtod(line + strlen(before), NULL);
 }
 
-/* The loader has to find Python in each of them before it is done. */
+static void await_programs(struct proc *tool)
+{
+	for (int s = 0; s < 120 && !strstr(tool->err, "its BPF programs are loaded"); s++)
+		proc_linger(tool, 1000);
+}
+
+/*
+ * The loader has to find Python in each of them before it is done. The first one may be missed: the
+ * programs that walk its stacks are loaded for it.
+ */
 TEST_UNLESS(python_lacks, scripts_of_some_milliseconds_have_them)
 {
-	static const char runs[] = "echo @ready; head -c 1 >/dev/null; n=0; "
+	static const char runs[] = "echo @ready; head -c 1 >/dev/null; \"$0\" \"$1\"; "
+				   "head -c 1 >/dev/null; n=0; "
 				   "while [ $n -lt \"$2\" ]; do n=$((n + 1)); \"$0\" \"$1\"; done; "
 				   "echo @done; head -c 1 >/dev/null";
 	const char *script = text_of("%s/brief.py", folder_make());
@@ -470,44 +480,51 @@ TEST_UNLESS(python_lacks, scripts_of_some_milliseconds_have_them)
 				 "def busy(end):\n"
 				 "    while time.monotonic() < end:\n"
 				 "        sum(range(100))\n"
-				 "busy(time.monotonic() + 0.02)\n"
-				 "if sys.version_info < (3, 11):\n"
-				 "    print('@old')\n"));
+				 "busy(time.monotonic() + 0.02)\n"));
 	work = work_start_in(NULL, NULL, "/bin/sh",
 			     ARGV("sh", "-c", runs, python_path(), script,
 				  text_of("%d", at_size(97, 11))));
-	tool = trace_pid(work, "profile", "-U", "-f", "-F", "997", "--follow");
-	if (strstr(work->out, "@old"))
-		SKIP("a Python before 3.11 has to be there when tracing begins");
+	tool = tool_start_on(work, "profile", "-v", "-U", "-f", "-F", "997", "--follow");
+	work_go(work);
+	await_programs(tool);
+	work_do(work);
+	tool_stop(tool);
 	share = share_with_functions(tool);
 	if (share < at_size(95, 80))
 		UNIT_FAIL("%.2f %% have their functions: %.3000s", share, tool->out);
 }
 
-/* Before 3.11 its functions are looked for only if that pays when tracing begins. */
-TEST_UNLESS(python_lacks, a_program_that_becomes_python_later_has_them_or_is_named)
+/* The programs that walk its stacks are loaded while the tool runs. */
+static void trace_later_python(const char *name, const char *option, const char *value)
 {
 	static const char later[] = "echo @ready; head -c 1 >/dev/null; exec \"$0\" \"$@\"";
 	const char *script = text_of("%s/later.py", folder_make());
 	struct proc *work, *tool;
-	bool is_old;
 
-	CHECK(file_write(script, "import sys, time\n"
-				 "def busy(end):\n"
-				 "    while time.monotonic() < end:\n"
-				 "        sum(range(1000))\n"
-				 "busy(time.monotonic() + 1)\n"
-				 "print('@old' if sys.version_info < (3, 11) else '@new')\n"
-				 "print('@done', flush=True)\n"
-				 "sys.stdin.buffer.read(1)\n"));
+	CHECK(file_write(script, "import time\n"
+				 "def busy():\n"
+				 "    while True:\n"
+				 "        bytearray(1 << 20)\n"
+				 "        time.sleep(0.001)\n"
+				 "busy()\n"));
 	work = work_start_in(NULL, NULL, "/bin/sh", ARGV("sh", "-c", later, python_path(), script));
-	tool = trace_scenes(work, "profile", "-F", "997");
-	is_old = strstr(work->out, "@old");
-	CHECK_EQ(folded_count(leave_python(tool->out), NULL,
-			      "<module> (later.py);busy (later.py)") > 0,
-		 !is_old);
-	CHECK_EQ(strstr(tool->err, text_of("(PID %d): started too late", work->pid)) != NULL,
-		 is_old);
+	tool = tool_start_on(work, name, "-v", "-U", "-f", option, value);
+	work_go(work);
+	await_programs(tool);
+	proc_linger(tool, 2000);
+	tool_stop(tool);
+	if (!folded_count(leave_python(tool->out), NULL, "<module> (later.py);busy (later.py)"))
+		UNIT_FAIL("%s: no functions: %.3000s", name, tool->out);
+	CHECK_LACKS(tool->err, "too late");
+	proc_kill(work);
+}
+
+TEST_UNLESS(python_lacks, a_program_that_becomes_python_later_has_them)
+{
+	trace_later_python("profile", "-F", "997");
+	trace_later_python("profile", "--wall", NULL);
+	trace_later_python("offcputime", NULL, NULL);
+	trace_later_python("pagefaults", NULL, NULL);
 }
 
 TEST_UNLESS(python_lacks, without_lines_frames_have_their_file)

@@ -239,7 +239,7 @@ static uint32_t kinds_of(enum walking walking)
 {
 	if (walking == BY_FRAME_POINTERS)
 		return 0;
-	return walking == WITH_OLD_PYTHON ? RUNTIME_ALL : RUNTIME_ALL & ~RUNTIME_RARE;
+	return walking == WITH_OLD_PYTHON ? RUNTIME_ALL : RUNTIME_BIT(RUNTIME_PYTHON);
 }
 
 /* The largest of an object's programs. False: there is no such file. */
@@ -249,7 +249,7 @@ static bool verify(const char *path, enum walking walking, bool only_uprobes, st
 	static const char *const names[] = { " by frame pointers", "", " with old Python" };
 	bool by_cfi = walking != BY_FRAME_POINTERS;
 	struct unwind_settings unwind = { unwind_address_bits(), by_cfi };
-	struct runtime_settings runtimes = { kinds_of(walking), .lines = true };
+	struct runtime_settings runtimes = { kinds_of(walking), .lines = true, .watched = by_cfi };
 	struct bpf_object *object = access(path, R_OK) ? NULL : bpf_object__open(path);
 	static char logs[MAX_PROGRAMS][LOG_BYTES];
 	struct bpf_program *prog;

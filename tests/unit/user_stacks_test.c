@@ -176,7 +176,8 @@ static struct user_stacks *start_stacks(struct run *run)
 	struct user_stacks *us;
 
 	open_run(run);
-	us = user_stacks_new(run, true, true, &(struct runtime_settings){});
+	us = user_stacks_new(run,
+			     &(struct user_stacks_options){ .wanted = true, .hits_few = true });
 	return us && load_maps(run) && !user_stacks_start(us) ? us : NULL;
 }
 

@@ -96,6 +96,7 @@ const struct stacks_spec leak_table_stacks = {
 	.source = &source,
 	.wants_user = leak_table_keeps_calls,
 	.prefers_text = prefers_text,
+	.keeps_programs = true, /* a library may have thousands of probes */
 };
 
 /*

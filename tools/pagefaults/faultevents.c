@@ -141,6 +141,12 @@ static int attach_events(struct run *run)
 	return err;
 }
 
+static void replace_program(struct run *run, const struct bpf_program *former,
+			    const struct bpf_program *program)
+{
+	cpu_events_replace(&faultevents_of(run)->events, former, program);
+}
+
 /* Reads the totals of all CPUs. */
 static struct fault_seen read_seen(const struct run *run)
 {
@@ -194,5 +200,6 @@ const struct module faultevents_module = {
 	.state = DEFAULTS(defaults),
 	.configure = configure_events,
 	.attach = attach_events,
+	.replace = replace_program,
 	.stop = stop_events,
 };
