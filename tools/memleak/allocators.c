@@ -442,7 +442,7 @@ static void scan_mapping(struct allocators *a, pid_t pid, const struct allocator
 	if (fd < 0 && (known || process_has_ended(pid)))
 		return; /* another mapping may lead to the file */
 	if (fd < 0) {
-		msg_warn("%s: search for allocators failed: %s", m->path, strerror(-fd));
+		msg_errno(fd, "%s: search for allocators failed", m->path);
 		found.st = (struct stat){};
 	}
 	if (known)
