@@ -436,6 +436,8 @@ static void scan_mapping(struct allocators *a, pid_t pid, const struct allocator
 	struct alloc_file *known = find_file(a, m->dev, m->ino);
 	int fd;
 
+	if (known)
+		known->was_mapped = true;
 	if (known && (known->probes || !known->st.st_ino))
 		return;
 	fd = open_mapped(pid, m, read_time, known, &found.st);
