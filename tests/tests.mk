@@ -288,7 +288,7 @@ check-cfi: $(CFI_FILES) ## unwind tables of all files here against readelf (CHEC
 check-symbols: $(SYMBOLS_FILES) ## symbols of files mapped by common programs against eu-addr2line (CHECK_SYMBOLS_ADDRESSES=10000)
 	$(Q)O='$(O)' tests/run tests/symbols/check
 
-formats-test: $(BINS) $(O)/tests/formats/write $(O)/tests/work/contend ## our formats read by others: go tool pprof, a JSON validator, Prometheus
+formats-test: $(BINS) $(O)/tests/formats/write $(O)/tests/work/contend $(O)/tests/work/disk ## our formats read by others: go tool pprof, a JSON validator, Prometheus
 	$(Q)O='$(O)' tests/run tests/formats/run tests/formats/prometheus
 
 browser-test: $(O)/flame ## flame graphs in a real browser: zoom, search, keys, hostile names

@@ -252,7 +252,7 @@ int object_load(struct run *run)
 	err = kernelbtf_provide(run->kernelbtf, run->object, run->types);
 	free_types(run);
 	if (err)
-		return msg_errno(err, "kernel BTF: not understood");
+		return msg_errno(err, "kernel BTF: read failed");
 	err = bpf_object__load_skeleton(skeleton);
 	if (!err && has_data(skeleton))
 		return 0;

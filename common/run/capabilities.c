@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Capabilities and their uses; see capabilities.h. tracelets(8) has the same table. */
 #include <linux/capability.h>
-#include <stdlib.h>
-#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/msg.h"
-#include "base/readfile.h"
 #include "run/capabilities.h"
 
 /* Missing in older headers: added to include/uapi/linux/capability.h in 5.8 and 5.9. */
@@ -38,15 +37,14 @@ static const struct capability capabilities[] = {
 	{},
 };
 
-/* Returns the effective capabilities of this process. */
+/* Returns the effective capabilities of this thread. */
 static uint64_t read_held(void)
 {
-	char *status = readfile("/proc/self/status", 65536, NULL);
-	const char *line = status ? strstr(status, "\nCapEff:") : NULL;
-	uint64_t held = line ? strtoull(line + strlen("\nCapEff:"), NULL, 16) : 0;
+	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {};
 
-	free(status);
-	return held;
+	syscall(SYS_capget, &header, data);
+	return (uint64_t)data[1].effective << 32 | data[0].effective;
 }
 
 static bool has_bit(uint64_t held, unsigned int number)

@@ -433,21 +433,24 @@ static void want_targets(struct kernelbtf *kernelbtf, const struct bpf_object *o
 /* Cuts the kernel's types, mapped if possible (since 6.16, commit a539e2a6d51d), else read. */
 static int cut_own(struct kernelbtf *kernelbtf)
 {
-	int fd = open("/sys/kernel/btf/vmlinux", O_RDONLY | O_CLOEXEC), err = -EIO;
+	int fd = open("/sys/kernel/btf/vmlinux", O_RDONLY | O_CLOEXEC), err;
 	void *data = MAP_FAILED;
-	struct stat st = {};
-	char *copy = NULL;
+	struct stat st;
+	char *copy;
 	size_t size;
 
-	if (fd >= 0 && !fstat(fd, &st))
+	if (fd < 0)
+		return -errno;
+	if (!fstat(fd, &st))
 		data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (data != MAP_FAILED)
+	if (data != MAP_FAILED) {
 		err = kernelbtf_cut(kernelbtf, data, (size_t)st.st_size);
-	else if (fd >= 0 && (copy = readfile_fd(fd, WHOLE_MAX_BYTES, &size)))
-		err = kernelbtf_cut(kernelbtf, copy, size);
-	if (data != MAP_FAILED)
 		munmap(data, (size_t)st.st_size);
-	free(copy);
+	} else {
+		copy = readfile_fd(fd, WHOLE_MAX_BYTES, &size);
+		err = copy ? kernelbtf_cut(kernelbtf, copy, size) : -errno;
+		free(copy);
+	}
 	close(fd);
 	return err;
 }

@@ -269,7 +269,12 @@ struct unwind_maps *unwind_maps_open(const struct run *run)
 	maps->changes_fd = bpf_map__fd(map_find(run, "unwind_changes"));
 	maps->shards_fd = bpf_map__fd(map_find(run, "unwind_shards"));
 	maps->perf_maps_fd = bpf_map__fd(map_find(run, "unwind_perf_maps"));
-	if (!map_arrays(run, maps, &backing) || pipe2(maps->installer_pipe, O_CLOEXEC)) {
+	if (!map_arrays(run, maps, &backing)) {
+		free(maps);
+		return NULL;
+	}
+	if (pipe2(maps->installer_pipe, O_CLOEXEC)) {
+		msg_errno(-errno, "unwind tables: open failed");
 		free(maps);
 		return NULL;
 	}

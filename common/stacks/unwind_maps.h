@@ -37,7 +37,7 @@ int unwind_maps_configure(struct run *run, bool by_cfi, size_t n_processes);
 
 struct unwind_maps;
 
-/* Opens the maps after load. NULL, printed, if their memory can't be mapped. */
+/* Opens the maps after load. NULL: failed, printed. */
 struct unwind_maps *unwind_maps_open(const struct run *run);
 void unwind_maps_close(struct unwind_maps *maps);
 

@@ -285,6 +285,9 @@ TEST(files_that_nobody_maps_are_forgotten)
 	n_files = a.n_files;
 	allocators_mark(&a, getpid());
 	CHECK(allocators_release(&a, count_one, &n_left)); /* it may still come back */
+	CHECK_EQ(map_and_scan(fd), 0);
+	allocators_mark(&a, getpid());
+	CHECK(allocators_release(&a, count_one, &n_left)); /* as it has */
 	CHECK_EQ(n_left, 0);
 	allocators_mark(&a, getpid());
 	CHECK(!allocators_release(&a, count_one, &n_left));

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What is said of capabilities that are missing. */
+#include <linux/capability.h>
+#include <sys/resource.h>
+
 #include "run/capabilities.h"
 #include "unit.h"
 
@@ -29,4 +32,16 @@ TEST(missing_ones_are_listed)
 	CHECK_STR(missing(BIT(21), false), "CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_SYSLOG");
 	/* a short buffer is enough for its size */
 	CHECK_STR(capabilities_missing(buf, sizeof(buf), 0, true), "CAP_BPF, CAP_PE");
+}
+
+TEST(they_are_known_without_a_free_descriptor)
+{
+	bool are_held = capabilities_have(CAP_SYS_PTRACE);
+	struct rlimit before, none = {};
+
+	CHECK(!getrlimit(RLIMIT_NOFILE, &before));
+	none.rlim_max = before.rlim_max;
+	CHECK(!setrlimit(RLIMIT_NOFILE, &none));
+	CHECK_EQ(capabilities_have(CAP_SYS_PTRACE), are_held);
+	CHECK(!setrlimit(RLIMIT_NOFILE, &before));
 }

@@ -436,13 +436,15 @@ static void scan_mapping(struct allocators *a, pid_t pid, const struct allocator
 	struct alloc_file *known = find_file(a, m->dev, m->ino);
 	int fd;
 
+	if (known)
+		known->was_mapped = true;
 	if (known && (known->probes || !known->st.st_ino))
 		return;
 	fd = open_mapped(pid, m, read_time, known, &found.st);
 	if (fd < 0 && (known || process_has_ended(pid)))
 		return; /* another mapping may lead to the file */
 	if (fd < 0) {
-		msg_warn("%s: search for allocators failed: %s", m->path, strerror(-fd));
+		msg_errno(fd, "%s: search for allocators failed", m->path);
 		found.st = (struct stat){};
 	}
 	if (known)

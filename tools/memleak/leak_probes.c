@@ -19,9 +19,9 @@
 #include "process/procstate.h"
 #include "run/bpfmap.h"
 
-#define WINDOW_NS   (50 * NS_PER_MS)  /* length of a window; attaching takes 1 % of it */
-#define FILES_TICKS 20		      /* ticks between searches for unmapped files */
-#define CLOSE_NS    (125 * NS_PER_MS) /* maximum time per tick for closing links */
+#define WINDOW_NS  (50 * NS_PER_MS)  /* length of a window; attaching takes 1 % of it */
+#define RELEASE_NS (5 * NS_PER_S)    /* least time between searches for unmapped files */
+#define CLOSE_NS   (125 * NS_PER_MS) /* maximum time per tick for closing links */
 
 /* Probes in a file. */
 struct file_probes {
@@ -66,8 +66,8 @@ struct leak_probes {
 	struct uprobes **closing;
 	size_t n_closing, closing_cap;
 
-	uint32_t n_ticks;
-	bool has_changed; /* processes changed since the last release of files */
+	uint64_t released_ns; /* time of the last release of files */
+	bool has_changed;     /* processes changed since then */
 	size_t n_functions;
 };
 
@@ -116,13 +116,16 @@ static bool window_is_open(const struct windows *windows)
 	return windows->number && *windows->number;
 }
 
-/* Attaches the probes of windows. Ignores exited processes; reports other failures once. */
+/*
+ * Attaches the probes of windows, in files that were mapped at the last search. Ignores exited
+ * processes; reports other failures once.
+ */
 static void attach_in_window(struct leak_probes *probes, struct allocators *found)
 {
 	for (size_t i = 0; i < found->n_files; i++) {
 		struct file_probes *at = found->files[i].probes;
 
-		if (!at || !at->n_points)
+		if (!at || !at->n_points || !found->files[i].was_mapped)
 			continue;
 		at->window_links =
 			uprobes_attach(&probes->programs, at->pid, at->points, at->n_points);
@@ -175,6 +178,18 @@ static uint64_t random_gap(const struct windows *windows)
 	return windows->gap_ns / 2 + (uint64_t)((double)windows->gap_ns * random / UINT32_MAX);
 }
 
+/*
+ * Returns the time of the next window, after one that was to end at end_ns. With many files,
+ * detaching takes longer than a gap: at least as much time is left to everything else.
+ */
+static uint64_t end_of_gap(const struct windows *windows, uint64_t end_ns)
+{
+	uint64_t now_ns = clock_now_ns(), at_ns = end_ns + random_gap(windows);
+	uint64_t first_ns = now_ns + (now_ns - end_ns);
+
+	return at_ns > first_ns ? at_ns : first_ns;
+}
+
 /* Sets the timer to at_ns on CLOCK_MONOTONIC; expires at once if that has passed. */
 static int set_timer(const struct windows *windows, uint64_t at_ns)
 {
@@ -193,7 +208,7 @@ static enum loop_verdict on_timer(int fd, void *arg)
 		return LOOP_GO;
 	if (window_is_open(windows)) {
 		close_window(probes);
-		set_timer(windows, now_ns + random_gap(windows));
+		set_timer(windows, end_of_gap(windows, now_ns));
 	} else {
 		open_window(probes);
 		set_timer(windows, windows->opened_ns + WINDOW_NS);
@@ -620,13 +635,16 @@ static void release_files(struct leak_probes *probes, struct allocators *found)
 }
 
 /*
- * Removes probes from files that no process maps, now and at the last call: probes occupy the disk
- * space of a deleted file.
+ * Removes probes from files that no process maps, now and at the last search: probes occupy the
+ * disk space of a deleted file.
  */
 static void release_unmapped(struct leak_probes *probes)
 {
-	if (!probes->has_changed)
+	uint64_t now_ns = clock_now_ns();
+
+	if (!probes->has_changed || now_ns - probes->released_ns < RELEASE_NS)
 		return;
+	probes->released_ns = now_ns;
 	probes->has_changed = false;
 	idmap_visit(&probes->processes, visit_to_mark, NULL);
 	visit_found(probes, release_files);
@@ -636,8 +654,7 @@ enum loop_verdict leak_probes_tick(struct leak_probes *probes)
 {
 	pid_t lost = 0;
 
-	if (++probes->n_ticks % FILES_TICKS == 0)
-		release_unmapped(probes);
+	release_unmapped(probes);
 	close_links(probes, CLOSE_NS);
 	idmap_visit(&probes->processes, visit_anchor, &lost);
 	if (!lost)
