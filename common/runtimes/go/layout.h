@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Differences between Go releases, in the runtime's data: the only place that knows them. */
+#ifndef GO_LAYOUT_H
+#define GO_LAYOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Layout of the heap profile (src/runtime/mprof.go of the Go release). */
+struct go_heap_layout {
+	/* words of a memRecordCycle: allocs, frees, and up to Go 1.26 their bytes */
+	unsigned int count_words;
+	/* the number of collections is shifted by this: bit 0 says that the profile is flushed */
+	unsigned int cycle_shift;
+};
+
+/* Returns false for releases whose layout is unknown. release: 24 for Go 1.24. */
+bool go_heap_layout(struct go_heap_layout *layout, unsigned int release);
+
+#endif
