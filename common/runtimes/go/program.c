@@ -80,6 +80,10 @@ static const struct {
 	{ "allocmcache", GO_ALLOC_CACHE },
 	{ "MemProfile", GO_READ_PROFILE },
 	{ "memProfileInternal", GO_READ_PROFILE },
+	{ "main", GO_MAIN },
+	{ "goexit", GO_GOEXIT },
+	{ "goexit.abi0", GO_GOEXIT },
+	{ "forcegchelper", GO_FORCE_GC },
 };
 
 static void note_function(struct go_program *p, const struct go_func *f, const char *name)
