@@ -106,7 +106,7 @@ $(PARTS)/skel/%.skel.h: $(PARTS)/bpf/%.bpf.o bpf/skeleton
 	$(Q)mkdir -p $(@D) && BPFTOOL='$(BPFTOOL)' bpf/skeleton $< $*_bpf >$@
 
 # Numbers with their names, from the kernel's and the C library's headers.
-NUMBERS_AWK := tools/syscount/numbers.awk
+NUMBERS_AWK := common/process/numbers.awk
 NUMBERS      = $(Q)mkdir -p $(@D) && printf '\#include <%s>\n' $(1) | $(CC) $(CPPFLAGS) -E -dM - | \
 	       LC_ALL=C awk -v prefix=$(2) $(3) -f $(NUMBERS_AWK) | LC_ALL=C sort >$@
 GENERATED   := $(addprefix $(PARTS)/gen/,syscalls_native.h syscalls_compat.h errno_numbers.h)
@@ -120,7 +120,7 @@ $(PARTS)/gen/syscalls_compat.h: $(NUMBERS_AWK)
 $(PARTS)/gen/errno_numbers.h: $(NUMBERS_AWK)
 	$(call NUMBERS,errno.h,E,-v keep=1)
 
-$(OBJECTS)/tools/syscount/syscalls.o: $(GENERATED)
+$(OBJECTS)/common/process/syscalls.o: $(GENERATED)
 
 # Text that C code carries along, as a string: x.css becomes x_css in x.css.h.
 $(PARTS)/embed/%.h: common/output/%
