@@ -55,8 +55,8 @@ BINS    := $(TOOLS:%=$(O)/%)
 
 LIBS_MIN    := libbpf >= 1.1 libelf >= 0.180 libdw >= 0.180 liblzma >= 5.2
 PACKAGES    := libbpf libdw libelf liblzma
-LIBS         = -Wl,-u,dynlib_find $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -liberty -lz
-LIBS_STATIC  = $(shell $(PKG_CONFIG) --static --libs $(PACKAGES)) -liberty -lz
+LIBS         = -Wl,-u,dynlib_find $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -liberty -lz -lm
+LIBS_STATIC  = $(shell $(PKG_CONFIG) --static --libs $(PACKAGES)) -liberty -lz -lm
 WARN        := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
 	       -Wwrite-strings -Wvla -Wundef -Wno-missing-field-initializers -Werror=implicit-function-declaration
 CFLAGS      ?= -O2 -g
@@ -106,7 +106,7 @@ $(PARTS)/skel/%.skel.h: $(PARTS)/bpf/%.bpf.o bpf/skeleton
 	$(Q)mkdir -p $(@D) && BPFTOOL='$(BPFTOOL)' bpf/skeleton $< $*_bpf >$@
 
 # Numbers with their names, from the kernel's and the C library's headers.
-NUMBERS_AWK := tools/syscount/numbers.awk
+NUMBERS_AWK := common/process/numbers.awk
 NUMBERS      = $(Q)mkdir -p $(@D) && printf '\#include <%s>\n' $(1) | $(CC) $(CPPFLAGS) -E -dM - | \
 	       LC_ALL=C awk -v prefix=$(2) $(3) -f $(NUMBERS_AWK) | LC_ALL=C sort >$@
 GENERATED   := $(addprefix $(PARTS)/gen/,syscalls_native.h syscalls_compat.h errno_numbers.h)
@@ -120,7 +120,7 @@ $(PARTS)/gen/syscalls_compat.h: $(NUMBERS_AWK)
 $(PARTS)/gen/errno_numbers.h: $(NUMBERS_AWK)
 	$(call NUMBERS,errno.h,E,-v keep=1)
 
-$(OBJECTS)/tools/syscount/syscalls.o: $(GENERATED)
+$(OBJECTS)/common/process/syscalls.o: $(GENERATED)
 
 # Text that C code carries along, as a string: x.css becomes x_css in x.css.h.
 $(PARTS)/embed/%.h: common/output/%

@@ -76,7 +76,7 @@ WORKS := $(patsubst %.c,$(O)/%,$(wildcard tests/work/*.c)) \
 	   $(if $(filter -static,$(LDFLAGS))$(SAN),,inject.so) \
 	   $(if $(filter -static,$(LDFLAGS)),,$(if $(filter $(MACHINE_ARCH),$(ARCH)),$(GOPYTHON))) \
 	   $(if $(filter $(MACHINE_ARCH),$(ARCH)),$(if $(shell command -v musl-gcc),allocs-musl trap-musl trap-musl-static)) \
-	   $(if $(shell command -v go),goload))
+	   $(if $(shell command -v go),goload goknown))
 
 # Preloaded into tools, whose calls it lets fail.
 $(O)/tests/work/inject.so: tests/faults/inject.c
@@ -137,10 +137,12 @@ $(O)/tests/work/inlined_lto $(O)/tests/work/inlined_split: tests/work/inlined.c
 $(O)/tests/work/inlined_shared: $(O)/tests/work/inlined
 	$(Q)cd $(@D) && cp inlined $(@F) && cp inlined $(@F).other && dwz -m $(@F).debug $(@F) $(@F).other
 
-# Go's linker makes it static and leaves out its symbols.
+# Go's linker makes them static and leaves out their symbols.
 $(O)/tests/work/goload: $(wildcard tests/go/load/*)
-	$(call say,GO,tests/go/load)
-	$(Q)mkdir -p $(@D) && cd tests/go/load && GOARCH=$(patsubst x86,amd64,$(ARCH)) CGO_ENABLED=0 GOFLAGS=-mod=mod GOPROXY=off \
+$(O)/tests/work/goknown: $(wildcard tests/go/known/*)
+$(O)/tests/work/goload $(O)/tests/work/goknown: $(O)/tests/work/go%:
+	$(call say,GO,tests/go/$*)
+	$(Q)mkdir -p $(@D) && cd tests/go/$* && GOARCH=$(patsubst x86,amd64,$(ARCH)) CGO_ENABLED=0 GOFLAGS=-mod=mod GOPROXY=off \
 		go build -ldflags='-s -w' -o '$(abspath $@)' .
 
 $(O)/tests/work/gopython: $(wildcard tests/go/python/*)

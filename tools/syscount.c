@@ -13,7 +13,7 @@
 #include "output/table.h"
 #include "run/tool.h"
 #include "syscount/calls.h"
-#include "syscount/syscalls.h"
+#include "process/syscalls.h"
 
 #include "syscount.skel.h"
 

@@ -5,6 +5,7 @@
 #include "base/peek.h"
 
 #define PAGE_BYTES 4096u
+#define PIECES_MAX 512 /* per call, at most IOV_MAX */
 
 /* Passes each page as a separate iovec: reading stops before an iovec that isn't all readable. */
 size_t peek(pid_t pid, uint64_t addr, void *to, size_t size)
@@ -23,4 +24,36 @@ size_t peek(pid_t pid, uint64_t addr, void *to, size_t size)
 	}
 	n = process_vm_readv(pid, &local, 1, pages, n_pages, 0);
 	return n < 0 ? 0 : (size_t)n;
+}
+
+/* Reads as many of n pieces as are all there, up to the first that isn't. Returns their number. */
+static size_t read_pieces(pid_t pid, const struct peek_piece *pieces, size_t n)
+{
+	struct iovec local[PIECES_MAX] = {}, remote[PIECES_MAX] = {};
+	size_t n_read = 0, left;
+	ssize_t size;
+
+	for (size_t i = 0; i < n; i++) {
+		local[i] = (struct iovec){ pieces[i].to, pieces[i].size };
+		remote[i] = (struct iovec){ (void *)pieces[i].addr, pieces[i].size };
+	}
+	size = process_vm_readv(pid, local, n, remote, n, 0);
+	left = size < 0 ? 0 : (size_t)size;
+	for (; n_read < n && pieces[n_read].size <= left; n_read++)
+		left -= pieces[n_read].size;
+	return n_read;
+}
+
+void peek_pieces(pid_t pid, struct peek_piece *pieces, size_t n)
+{
+	size_t n_read;
+
+	for (size_t at = 0, end; at < n; at = end) {
+		end = n - at < PIECES_MAX ? n : at + PIECES_MAX;
+		n_read = read_pieces(pid, pieces + at, end - at);
+		if (n_read < end - at)
+			end = at + n_read + 1; /* without the unreadable one */
+		for (size_t i = at; i < end; i++)
+			pieces[i].is_read = i - at < n_read;
+	}
 }

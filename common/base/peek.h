@@ -16,6 +16,17 @@
  */
 size_t peek(pid_t pid, uint64_t addr, void *to, size_t size);
 
+/* A piece of memory to be read. */
+struct peek_piece {
+	uint64_t addr;
+	void *to;
+	size_t size; /* not 0 */
+	bool is_read;
+};
+
+/* Reads many pieces with few system calls, and sets is_read of those that are all there. */
+void peek_pieces(pid_t pid, struct peek_piece *pieces, size_t n);
+
 /* Returns true if all size bytes could be read. */
 static inline bool peek_all(pid_t pid, uint64_t addr, void *to, size_t size)
 {

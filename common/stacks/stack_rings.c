@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/loop.h"
 #include "base/msg.h"
 #include "stacks/resolver.h"
@@ -68,6 +69,33 @@ void stack_rings_define_thread(const struct stack_rings *rings, const struct unw
 	def.generation = (uint32_t)thread->generation;
 	def.map_size = UINT64_MAX; /* the perf map's latest lines apply */
 	define(rings, &def, words, n, reason);
+}
+
+/* Makes an id of the words and of their meaning, which changes with the process's mappings. */
+static uint64_t make_id(const struct stack_rings *rings, const struct stack_def *def,
+			const uint64_t *words)
+{
+	struct processes *processes = user_stacks_processes(rings->user_stacks);
+	uint64_t hash = hash_words(words, def->n_words);
+
+	hash = hash_add(hash, processes_state(processes, (pid_t)def->tgid, clock_now_ns()));
+	hash = hash_add(hash, def->tgid) & ~STACK_ID_FOLDED;
+	return hash ? hash : 1;
+}
+
+uint64_t stack_rings_define(const struct stack_rings *rings, pid_t tgid, const uint64_t *words,
+			    size_t n, int reason)
+{
+	struct stack_def def = { .tgid = (uint32_t)tgid };
+
+	if (n > STACK_DEPTH) {
+		n = STACK_DEPTH;
+		reason = UNWIND_DEPTH;
+	}
+	def.n_words = (uint16_t)n;
+	def.id = make_id(rings, &def, words);
+	define(rings, &def, words, n, reason);
+	return def.id;
 }
 
 /* Handles the copy of a stack for which BPF had no tables. */

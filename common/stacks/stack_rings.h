@@ -47,6 +47,10 @@ void stack_rings_catch_up(void *rings);
 /* Defines a thread's user stack: see stacks_define_thread(). */
 void stack_rings_define_thread(const struct stack_rings *rings, const struct unwind_thread *thread);
 
+/* Defines a user stack that was found in memory, and returns its id: see stacks_define(). */
+uint64_t stack_rings_define(const struct stack_rings *rings, pid_t tgid, const uint64_t *words,
+			    size_t n, int reason);
+
 void stack_rings_close(struct stack_rings *rings);
 
 #endif

@@ -249,6 +249,12 @@ void stacks_define_thread(const struct run *run, const struct unwind_thread *thr
 	stack_rings_define_thread(&stacks_of(run)->rings, thread);
 }
 
+uint64_t stacks_define(const struct run *run, pid_t tgid, const uint64_t *words, size_t n,
+		       int reason)
+{
+	return stack_rings_define(&stacks_of(run)->rings, tgid, words, n, reason);
+}
+
 struct watch *stacks_watch(const struct run *run)
 {
 	return user_stacks_watch(stacks_of(run)->user_stacks);

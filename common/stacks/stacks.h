@@ -38,6 +38,13 @@ struct unwind_thread;
 void stacks_define_thread(const struct run *run, const struct unwind_thread *thread);
 
 /*
+ * Defines a user stack that was found in the process's memory now: n return addresses, at most
+ * STACK_DEPTH, leaf first. reason: how it ends (enum unwind_reason). Returns its id.
+ */
+uint64_t stacks_define(const struct run *run, pid_t tgid, const uint64_t *words, size_t n,
+		       int reason);
+
+/*
  * Returns the watch over processes (see user_stacks_watch()), from configure() on, also for modules
  * that start before this one.
  */

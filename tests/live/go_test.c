@@ -53,6 +53,48 @@ TEST_UNLESS(go_lacks, waits_of_go_are_complete_and_named)
 	CHECK_HAS(tool->err, "blocked goroutines have no thread");
 }
 
+/* The heap is what the program's own profile says of it, at the same instant. */
+static void check_heap(const char *rate)
+{
+	struct proc *work = work_start("goknown", rate, "1");
+	struct proc *tool = tool_run_on(work, "memleak", "--duration", "1", "--format", "json");
+	uint64_t bytes = 0, objects = 0;
+
+	for (const char *rest = tool->out, *line;
+	     (line = line_with(&rest, "[Go heap]", "main.hold"));) {
+		bytes += number_in(line, "value");
+		objects += number_in(line, "count");
+	}
+	CHECK_CLOSE(bytes, work_value(work->out, "goknown", "bytes"), 1);
+	CHECK_CLOSE(objects, work_value(work->out, "goknown", "objects"), 1);
+	CHECK_LACKS(tool->out, "\"runtime.mmap\"");
+	CHECK_HAS(tool->err, "estimated from");
+}
+
+static const char *heap_of_go_lacks(void)
+{
+	return access(work_path("goknown"), X_OK) ? "needs package golang-go" : memleak_lacks();
+}
+
+TEST_UNLESS(heap_of_go_lacks, heap_of_go_is_known_exactly_if_all_is_sampled)
+{
+	check_heap("1");
+}
+
+TEST_UNLESS(heap_of_go_lacks, heap_of_go_is_as_its_own_profile_says)
+{
+	check_heap("40000");
+}
+
+TEST_UNLESS(heap_of_go_lacks, heap_of_go_without_a_profile_is_reported)
+{
+	struct proc *work = work_start("goknown", "0", "1");
+	struct proc *tool = tool_try("memleak", "--duration", "1", "-p", pid_text(work->pid));
+
+	CHECK_STATUS(tool, 1);
+	CHECK_HAS(tool->err, "Go's heap is not shown: the program has set runtime.MemProfileRate");
+}
+
 static bool has_in_order(const char *line, const char *const *parts)
 {
 	for (; line && *parts; parts++)

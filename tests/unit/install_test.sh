@@ -96,7 +96,7 @@ shows_itself()
 		[ "$(sed -n '/^examples/,/^$/p' "$dir/help" | grep -c "^  $name")" -ge 4 ] && ! grep -E '.{81}' "$dir/help"
 }
 bad=
-for tool in $(echo "$tools" | sed 's/flame//'); do
+for tool in $(echo "$tools" | sed -e s/flame// -e s/dump//); do
 	shows_itself "tl-$tool" "$sbin/tl-$tool" && shows_itself "tracelets $tool" "$sbin/tracelets" "$tool" || bad="$bad $tool"
 done
 [ -z "$bad" ]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What sort of lock a futex is, by who waits for it; and who waited for one of the kernel. */
 #include "abi/locks.h"
-#include "locks/lock_names.h"
+#include "modules/lock_names.h"
 #include "unit.h"
 
 #define MAX_FRAMES 16

@@ -2,7 +2,7 @@
 /* What addresses of locks are called, in this process and its children. */
 #include <pthread.h>
 
-#include "locks/lock_names.h"
+#include "modules/lock_names.h"
 #include "process/processes.h"
 #include "symbols/variables.h"
 #include "unit.h"

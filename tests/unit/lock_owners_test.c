@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "base/readfile.h"
-#include "locks/lock_owners.h"
+#include "modules/lock_owners.h"
 #include "unit.h"
 
 #define WAITERS 4

@@ -2,7 +2,7 @@
 /* Names of system calls, against this machine's own headers. */
 #include <sys/syscall.h>
 
-#include "syscount/syscalls.h"
+#include "process/syscalls.h"
 #include "unit.h"
 
 static const char *label(enum call_abi abi, int32_t number)

@@ -11,7 +11,7 @@
 #include "base/hashtable.h"
 #include "base/mem.h"
 #include "base/order.h"
-#include "locks/lock_names.h"
+#include "modules/lock_names.h"
 #include "locks/lock_table.h"
 #include "output/json.h"
 #include "output/quantity.h"

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "abi/locks.h"
-#include "locks/lock_names.h"
+#include "modules/lock_names.h"
 #include "output/frames.h"
 
 struct lock_table;

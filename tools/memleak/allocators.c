@@ -18,7 +18,6 @@
 #include "base/msg.h"
 #include "elf/elfnames.h"
 #include "elf/elfsegs.h"
-#include "elf/gopclntab.h"
 #include "memleak/allocators.h"
 #include "process/files.h"
 #include "process/mapfile.h"
@@ -323,21 +322,11 @@ static void place_function(const struct scan *scan, struct alloc_function *f)
 		  (unsigned long long)f->offset, f->place.offset, probe_kind_name(f->place.kind));
 }
 
-/* Warns of Go programs, whose heap can't be probed: it has no function to free a single block. */
-static void warn_of_go(const struct scan *scan)
-{
-	if (gopclntab_exists(&scan->elf))
-		msg_warn("%s: Go program: only C memory and mappings are traced, not Go's heap "
-			 "(use Go's heap profile, net/http/pprof)",
-			 scan->a->files[scan->file].path);
-}
-
 /* Returns false if the file has no allocation functions. */
 static bool read_functions(struct scan *scan, int fd)
 {
 	if (elf64_open(&scan->elf, fd) || !elf64_is_native(&scan->elf))
 		return false;
-	warn_of_go(scan);
 	if (elfsegs_read_elf(&scan->segs, &scan->elf))
 		return false;
 	elfnames_visit(&scan->elf, visit_name, scan);

@@ -120,6 +120,8 @@ static void add_to_sum(struct block_sum *sum, const struct block_sum *more)
 {
 	sum->bytes += more->bytes;
 	sum->count += more->count;
+	sum->n_samples += more->n_samples;
+	sum->is_sampled |= more->is_sampled;
 	if (more->oldest_ms > sum->oldest_ms)
 		sum->oldest_ms = more->oldest_ms;
 	if (more->youngest_ms < sum->youngest_ms)
@@ -137,6 +139,14 @@ const struct block_sum *block_sums_add(struct block_sums *sums, const struct blo
 					     .oldest_ms = age_ms,
 					     .youngest_ms = age_ms });
 	return sum;
+}
+
+void block_sums_add_sampled(struct block_sums *sums, const struct block_sum *more)
+{
+	struct block_sum sum = *more;
+
+	sum.youngest_ms = UINT64_MAX;
+	add_to_sum(find_sum(sums, sum.stack_id, sum.stack_id, sum.tgid), &sum);
 }
 
 void block_sums_merge(struct block_sums *sums, const struct block_sum *sum, uint64_t trace)

@@ -44,7 +44,10 @@ struct block_sum {
 	uint64_t stack_id; /* 0: no stack */
 	pid_t tgid;
 	uint64_t bytes, count;
-	uint64_t oldest_ms, youngest_ms;
+	uint64_t oldest_ms, youngest_ms; /* 0 and UINT64_MAX: unknown */
+	/* if sampled: number of samples from which bytes and count are estimated */
+	uint64_t n_samples;
+	bool is_sampled; /* of a runtime's heap profile, not of blocks */
 };
 
 struct block_sums;
@@ -53,6 +56,9 @@ struct block_sums *block_sums_new(void);
 void block_sums_free(struct block_sums *sums);
 const struct block_sum *block_sums_add(struct block_sums *sums, const struct block *block,
 				       uint64_t now_ns);
+
+/* Adds a sampled total to that of the same stack; `more` needs no id and no ages. */
+void block_sums_add_sampled(struct block_sums *sums, const struct block_sum *more);
 
 /* Creates the total of a block's stack, which may be 0. */
 void block_sums_mention(struct block_sums *sums, const struct block *block);

@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/msg.h"
 #include "memleak/blocks.h"
+#include "memleak/go_heaps.h"
 #include "memleak/leak_options.h"
 #include "memleak/leak_report.h"
 #include "memleak/ranges.h"
@@ -41,6 +42,7 @@ struct shown_block {
 struct leak_report {
 	struct run *run;
 	const struct leak_probes *probes; /* NULL: the kernel is traced */
+	struct go_heaps *heaps;		  /* NULL: no Go programs */
 	struct block_bucket *buckets;
 	size_t n_buckets;
 	int generations_fd; /* map of exec counts; -1: the kernel is traced */
@@ -176,21 +178,33 @@ static void visit_ranges(struct leak_report *report)
  * Returns true for pages that the slab allocator takes for its blocks: only the blocks are counted,
  * as nested allocations are in user space.
  */
-static bool is_slabs_own(const struct leak_report *report, const struct block_sum *sum)
+static bool is_slabs_own(const struct frame *const *frames, size_t n)
 {
 	static const char *const takers[] = { "allocate_slab", "___kmalloc_large_node",
 					      "__kmalloc_large_node", "kmalloc_order" };
-	const struct frame *const *frames;
-	size_t n;
 
-	frames = sum->tgid ? NULL : stacks_frames(report->run, sum->stack_id, &n);
-	if (!frames || !n || !strstr(frames[n - 1]->name, "alloc_"))
+	if (!n || !strstr(frames[n - 1]->name, "alloc_"))
 		return false;
 	for (size_t i = 0; i + 1 < n; i++)
 		for (size_t k = 0; k < ARRAY_SIZE(takers); k++)
 			if (!strncmp(frames[i]->name, takers[k], strlen(takers[k])))
 				return true;
 	return false;
+}
+
+/* Returns true for memory of an allocator whose blocks are counted instead. */
+static bool is_allocators_own(const struct leak_report *report, const struct block_sum *sum)
+{
+	const struct frame *const *frames;
+	size_t n;
+
+	if (sum->is_sampled || (sum->tgid && !report->heaps))
+		return false;
+	frames = stacks_frames(report->run, sum->stack_id, &n);
+	if (!frames)
+		return false;
+	return sum->tgid ? go_heaps_own(report->heaps, sum->tgid, frames, n)
+			 : is_slabs_own(frames, n);
 }
 
 /* Notes an interval's totals. A peek shows the growth up to the last interval. */
@@ -215,7 +229,7 @@ static uint64_t shown_bytes(const struct leak_report *report, const struct block
 	*count = sum->count;
 	if (!sum->count)
 		return 0;
-	if (is_slabs_own(report, sum))
+	if (is_allocators_own(report, sum))
 		return 0;
 	if (!options_of(report)->growth)
 		return sum->bytes;
@@ -227,9 +241,10 @@ static uint64_t shown_bytes(const struct leak_report *report, const struct block
 static void hand_on(struct leak_report *report, const struct block_sum *sum, map_visit_fn *visit,
 		    void *arg)
 {
-	bool has_ages = !options_of(report)->combined_only;
+	bool has_ages = !options_of(report)->combined_only && !sum->is_sampled;
 	struct stacks_value value = { .columns = { 0, has_ages ? sum->youngest_ms : COLUMN_ABSENT,
-						   has_ages ? sum->oldest_ms : COLUMN_ABSENT } };
+						   has_ages ? sum->oldest_ms : COLUMN_ABSENT },
+				      .group = sum->is_sampled ? GO_HEAP_GROUP : NULL };
 	const struct probed_process *process = leak_probes_find(report->probes, sum->tgid);
 	struct stack_key key = { .tgid = (uint32_t)sum->tgid };
 
@@ -258,6 +273,8 @@ void leak_report_read(struct leak_report *report, map_visit_fn *visit, void *arg
 	begin_anew(report);
 	visit_ranges(report);
 	blocks_visit(report->buckets, report->n_buckets, visit_block, report);
+	if (report->heaps)
+		go_heaps_read(report->heaps, options_of(report), report->sums);
 	block_sums_sort(report->sums, options_of(report)->by_count);
 	note_growth(report);
 	for (size_t i = 0; i < block_sums_count(report->sums); i++)
@@ -314,6 +331,18 @@ static void print_growth(FILE *f, const struct growth *growth)
 		growth->bytes_more, growth->count_more, growth->n_rises);
 }
 
+static void print_amount(FILE *f, const struct block_sum *sum)
+{
+	if (sum->is_sampled)
+		fprintf(f,
+			"\t~%" PRIu64 " bytes in ~%" PRIu64 " objects (%" PRIu64
+			" sampled) of Go's heap from stack",
+			sum->bytes, sum->count, sum->n_samples);
+	else
+		fprintf(f, "\t%" PRIu64 " bytes in %" PRIu64 " allocations from stack", sum->bytes,
+			sum->count);
+}
+
 static void print_sum(const struct leak_report *report, const struct block_sum *sum)
 {
 	const struct growth *growth = growths_find(report->growths, sum->id);
@@ -321,9 +350,8 @@ static void print_sum(const struct leak_report *report, const struct block_sum *
 
 	if (options_of(report)->growth && growth)
 		print_growth(f, growth);
-	fprintf(f, "\t%" PRIu64 " bytes in %" PRIu64 " allocations from stack", sum->bytes,
-		sum->count);
-	if (!options_of(report)->combined_only)
+	print_amount(f, sum);
+	if (!sum->is_sampled && !options_of(report)->combined_only)
 		print_age(f, sum);
 	print_owner(f, report, sum);
 	fputc('\n', f);
@@ -395,6 +423,8 @@ static void print_top(const struct leak_report *report, const struct block_sums 
 	print_time(report->run->out);
 	fprintf(report->run->out, "Top %zu stacks with %s allocations:\n", n,
 		options_of(report)->growth ? "growing" : "outstanding");
+	if (report->heaps)
+		go_heaps_print(report->heaps, report->run->out);
 	print_blocks(report);
 	while (n-- > 0)
 		print_sum(report, top[n]);
@@ -494,12 +524,13 @@ static int map_blocks(struct leak_report *report, const struct bpf_map *map)
 	return -EIO;
 }
 
-struct leak_report *leak_report_new(struct run *run, const struct leak_probes *probes)
+struct leak_report *leak_report_new(struct run *run, const struct leak_probes *probes,
+				    struct go_heaps *heaps)
 {
 	const struct bpf_map *map = map_find(run, "blocks");
 	struct leak_report *report = mem_zalloc(1, sizeof(*report));
 
-	*report = (struct leak_report){ .run = run, .probes = probes };
+	*report = (struct leak_report){ .run = run, .probes = probes, .heaps = heaps };
 	report->generations_fd = probes ? bpf_map__fd(map_find(run, "memleak_generations")) : -1;
 	report->traced_fd = probes ? bpf_map__fd(map_find(run, "filter_tgids")) : -1;
 	report->growths = growths_new();

@@ -12,12 +12,15 @@
 #include "run/run.h"
 
 struct leak_report;
+struct go_heaps;
 
 /*
  * Maps the table of blocks, after load. probes: for names of processes; NULL: the kernel is traced.
- * Borrows both. Returns NULL, after printing, on failure. Freed with leak_report_free().
+ * heaps: of Go programs; NULL: none. Borrows all. Returns NULL, after printing, on failure. Freed
+ * with leak_report_free().
  */
-struct leak_report *leak_report_new(struct run *run, const struct leak_probes *probes);
+struct leak_report *leak_report_new(struct run *run, const struct leak_probes *probes,
+				    struct go_heaps *heaps);
 void leak_report_free(struct leak_report *report);
 
 /* Prints calls since the last read, with --trace. */

@@ -15,6 +15,7 @@
 #include "base/loop.h"
 #include "base/msg.h"
 #include "memleak/blocks.h"
+#include "memleak/go_heaps.h"
 #include "memleak/leak_probes.h"
 #include "memleak/leak_report.h"
 #include "memleak/leak_table.h"
@@ -36,6 +37,7 @@ struct leak_table {
 	bool user_mode; /* processes are traced, not the kernel */
 	struct leak_probes *probes;
 	struct leak_report *report;
+	struct go_heaps *heaps;	 /* NULL: the kernel is traced */
 	unsigned int n_left_out; /* untraced child processes */
 	unsigned int n_late;	 /* times that a running process loaded an allocator */
 	bool has_missed;	 /* probing a loaded library has failed */
@@ -302,6 +304,7 @@ static void search_again(struct run *run, pid_t pid)
 	size_t n = leak_probes_count(table->probes);
 	int err = leak_probes_add(table->probes, pid);
 
+	go_heaps_add(table->heaps, pid);
 	if (leak_probes_count(table->probes) > n)
 		table->n_late++;
 	if (!err || err == -ESRCH || err == -ENOENT || table->has_missed)
@@ -365,6 +368,7 @@ static int probe_process(struct run *run, pid_t pid)
 		msg_error("--obj: process %d maps no file '%s'", pid, options_of(run)->object);
 		return err;
 	}
+	go_heaps_add(table_of(run)->heaps, pid);
 	if (err && (!is_one_of_many || (err != -ENOENT && err != -ESRCH)))
 		return msg_errno(err, "process %d: probing its allocator failed", pid);
 	if (is_one_of_many && !leak_probes_find(probes, pid)->found->n_functions)
@@ -378,7 +382,7 @@ static int probe_processes(struct run *run)
 
 	for (size_t i = 0; !err && i < target_n_pids(run); i++)
 		err = probe_process(run, target_pids(run)[i]);
-	if (err || leak_probes_count(table_of(run)->probes))
+	if (err || leak_probes_count(table_of(run)->probes) || go_heaps_count(table_of(run)->heaps))
 		return err;
 	msg_error("allocators: no allocation function found in the process's files");
 	msg_hint("name the file with -O, and the prefix of its functions with --symbols-prefix");
@@ -465,7 +469,9 @@ static int start_table(struct run *run)
 {
 	struct leak_table *table = table_of(run);
 
-	table->report = leak_report_new(run, table->probes);
+	if (table->user_mode)
+		table->heaps = go_heaps_new(run);
+	table->report = leak_report_new(run, table->probes, table->heaps);
 	if (!table->report)
 		return -EIO;
 	return table->user_mode ? subscribe(run) : 0;
@@ -506,9 +512,10 @@ static void command_loaded(struct run *run)
 
 	preload_command(run);
 	err = leak_probes_add(table->probes, run->command_pid);
+	go_heaps_add(table->heaps, run->command_pid);
 	if (err)
 		msg_errno(err, "command: probing its allocator failed");
-	else if (!leak_probes_count(table->probes))
+	else if (!leak_probes_count(table->probes) && !go_heaps_count(table->heaps))
 		msg_warn("command: no allocation function found in its files (see -O)");
 }
 
@@ -542,6 +549,8 @@ int leak_table_report(struct run *run)
 	if (!run->is_last)
 		return err;
 	print_calls(run);
+	if (table_of(run)->heaps && !stacks_are_text(run))
+		go_heaps_print(table_of(run)->heaps, NULL);
 	if (table_of(run)->probes)
 		leak_probes_print(table_of(run)->probes);
 	report_left_out(run);
@@ -555,6 +564,7 @@ static void finish_table(struct run *run)
 	if (table->timer_fd >= 0)
 		close(table->timer_fd);
 	leak_report_free(table->report);
+	go_heaps_free(table->heaps);
 	leak_probes_free(table->probes);
 }
 

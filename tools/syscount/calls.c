@@ -23,7 +23,7 @@
 #include "syscount/calltable.h"
 #include "syscount/calls.h"
 #include "syscount/in_flight.h"
-#include "syscount/syscalls.h"
+#include "process/syscalls.h"
 
 /* Capacity of the table if only the call is counted: for numbers beyond the array. */
 #define ODD_NUMBERS 1024

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "process/procstate.h"
 #include "syscount/calltable.h"
-#include "syscount/syscalls.h"
+#include "process/syscalls.h"
 
 struct entry {
 	struct call_key key;

@@ -10,7 +10,7 @@
 #include "modules/kernelnames.h"
 #include "symbols/ksyms.h"
 #include "syscount/in_flight.h"
-#include "syscount/syscalls.h"
+#include "process/syscalls.h"
 
 struct item {
 	struct call_flight flight;

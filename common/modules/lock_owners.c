@@ -13,7 +13,7 @@
 #include "base/order.h"
 #include "base/peek.h"
 #include "base/readfile.h"
-#include "locks/lock_owners.h"
+#include "modules/lock_owners.h"
 #include "output/json.h"
 #include "output/writer.h"
 

@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 #include "abi/filter.h"
-#include "locks/lock_names.h"
+#include "modules/lock_names.h"
 #include "output/frames.h"
 
 struct lock_waiter {

@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "base/hashtable.h"
 #include "base/mem.h"
-#include "locks/lock_names.h"
+#include "modules/lock_names.h"
 #include "process/processes.h"
 #include "symbols/demangle.h"
 #include "symbols/variables.h"

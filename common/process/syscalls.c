@@ -14,7 +14,7 @@
 #include "base/msg.h"
 #include "base/parse.h"
 #include "elf/elf64.h"
-#include "syscount/syscalls.h"
+#include "process/syscalls.h"
 
 #define LIST_COLUMNS 4
 #define MAX_ERRNO    4095 /* include/linux/err.h */

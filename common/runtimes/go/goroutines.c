@@ -1,0 +1,586 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Goroutines of a running program; see goroutines.h. A batch of goroutines is read like this:
+ *
+ *	1. each struct g: state, and where its stack is
+ *	2. each stack, and the walk along it, which may read more of a deep one
+ *	3. each stack again, if struct g doesn't show that the goroutine has run (up to Go 1.16)
+ *	4. each struct g again: all bytes must be the same
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi/stack.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/peek.h"
+#include "runtimes/go/goroutines.h"
+#include "runtimes/go/layout.h"
+#include "unwind/go_rows.h"
+
+#define BATCH	      256
+#define G_BYTES_MAX   368 /* of struct g, in all layouts */
+#define STACK_BYTES   4096
+#define LIST_MAX      (4u << 20)
+#define WALK_MAX      65536 /* frames of a walk */
+#define ATTEMPTS      3
+#define REASONS_MAX   64
+#define REASON_BYTES  40
+#define DATA_MAX      (64u << 20)
+#define REASON_HEADER 48 /* bytes by which the table of reasons is recognised: three strings */
+
+enum status {
+	STATUS_IDLE,
+	STATUS_RUNNABLE,
+	STATUS_RUNNING,
+	STATUS_SYSCALL,
+	STATUS_WAITING,
+	STATUS_DEAD = 6,
+	STATUS_COPYSTACK = 8,
+	STATUS_PREEMPTED = 9,
+	STATUS_LEAKED = 10,
+	STATUS_DEADEXTRA = 11,
+	STATUS_SCAN = 0x1000,
+};
+
+/* A goroutine of a batch. */
+struct slot {
+	uint64_t addr; /* of struct g */
+	uint8_t before[G_BYTES_MAX], after[G_BYTES_MAX];
+	bool has_g, has_stack, is_walked;
+	uint64_t pc, sp, bp;
+	size_t stack_bytes;
+	uint8_t stack[STACK_BYTES], again[STACK_BYTES];
+	struct go_goroutine found;
+};
+
+struct go_goroutines {
+	const struct go_program *p;
+	const struct go_g_layout *layout;
+	struct cfi_table rows;
+	char reasons[REASONS_MAX][REASON_BYTES];
+	size_t n_reasons;
+	bool is_proven; /* a goroutine was as the layout says */
+	uint64_t *list;
+	struct slot *slots; /* BATCH elements */
+};
+
+static uint64_t g_word(const uint8_t *g, size_t at)
+{
+	uint64_t word;
+
+	memcpy(&word, g + at, sizeof(word));
+	return word;
+}
+
+static uint32_t g_status(const struct go_goroutines *g, const uint8_t *bytes)
+{
+	return (uint32_t)g_word(bytes, g->layout->status);
+}
+
+/* ---- reasons of waiting: runtime.waitReasonStrings ---- */
+
+static bool read_reason(const struct go_goroutines *g, const uint64_t string[2],
+			char to[REASON_BYTES])
+{
+	if (!string[1] || string[1] >= REASON_BYTES ||
+	    !peek_all(g->p->pid, string[0], to, string[1]))
+		return false;
+	to[string[1]] = 0;
+	for (size_t i = 0; i < string[1]; i++)
+		if (to[i] < ' ' || to[i] > '~')
+			return false;
+	return true;
+}
+
+/* Returns true if words begin the table: "", "GC assist marking", "IO wait". */
+static bool begins_reasons(const struct go_goroutines *g, const uint64_t *words)
+{
+	char text[REASON_BYTES];
+
+	return !words[1] && words[3] == strlen("GC assist marking") &&
+	       words[5] == strlen("IO wait") && read_reason(g, words + 2, text) &&
+	       !strcmp(text, "GC assist marking") && read_reason(g, words + 4, text) &&
+	       !strcmp(text, "IO wait");
+}
+
+/* Reads texts from the table on, to the first that is none. Number 0 is empty. */
+static void read_reasons(struct go_goroutines *g, uint64_t addr)
+{
+	uint64_t string[2];
+
+	for (g->n_reasons = 1; g->n_reasons < REASONS_MAX; g->n_reasons++)
+		if (!peek_all(g->p->pid, addr + g->n_reasons * sizeof(string), string,
+			      sizeof(string)) ||
+		    !read_reason(g, string, g->reasons[g->n_reasons]))
+			break;
+}
+
+static void search_piece(struct go_goroutines *g, uint64_t addr, const uint64_t *words, size_t n)
+{
+	for (size_t i = 0; !g->n_reasons && i + REASON_HEADER / 8 <= n; i++)
+		if (begins_reasons(g, words + i))
+			read_reasons(g, addr + i * 8);
+}
+
+/* Searches initialised data, which strings are in, piece by piece. */
+static void search_segment(struct go_goroutines *g, const Elf64_Phdr *segment)
+{
+	uint64_t *words = mem_zalloc(1, PEEK_MAX_BYTES);
+	uint64_t at = (segment->p_vaddr + 7) & ~7ULL, end = segment->p_vaddr + segment->p_filesz;
+	size_t size;
+
+	for (; !g->n_reasons && at + REASON_HEADER < end; at += PEEK_MAX_BYTES - REASON_HEADER) {
+		size = end - at < PEEK_MAX_BYTES ? end - at : PEEK_MAX_BYTES;
+		size = peek(g->p->pid, at + g->p->bias, words, size);
+		search_piece(g, at + g->p->bias, words, size / 8);
+	}
+	free(words);
+}
+
+static void find_reasons(struct go_goroutines *g)
+{
+	Elf64_Phdr *segments = elf64_read_segments(&g->p->elf);
+
+	for (size_t i = 0; segments && i < g->p->elf.header.e_phnum; i++)
+		if (segments[i].p_type == PT_LOAD && segments[i].p_flags & PF_W &&
+		    segments[i].p_filesz <= DATA_MAX)
+			search_segment(g, &segments[i]);
+	free(segments);
+}
+
+/* ---- walking ---- */
+
+/* A walk along a goroutine's stack, of which `slot` has the innermost bytes. */
+struct walk {
+	const struct go_goroutines *g;
+	struct slot *slot;
+	uint64_t pc, sp, bp, high;
+	bool is_exact;	 /* pc is an instruction that was interrupted, or not run yet */
+	uint64_t before; /* the frame before goexit: its address as looked up */
+	uint64_t window; /* address of bytes[] */
+	size_t n_bytes;
+	uint8_t bytes[STACK_BYTES];
+};
+
+static bool copy_word(const uint8_t *bytes, uint64_t from, size_t size, uint64_t addr,
+		      uint64_t *word)
+{
+	if (addr < from || addr - from >= size || size - (addr - from) < sizeof(*word))
+		return false;
+	memcpy(word, bytes + (addr - from), sizeof(*word));
+	return true;
+}
+
+static bool read_word(struct walk *w, uint64_t addr, uint64_t *word)
+{
+	if (addr < w->slot->sp || addr + sizeof(*word) > w->high)
+		return false;
+	if (copy_word(w->slot->stack, w->slot->sp, w->slot->stack_bytes, addr, word) ||
+	    copy_word(w->bytes, w->window, w->n_bytes, addr, word))
+		return true;
+	w->window = addr;
+	w->n_bytes = w->high - addr < STACK_BYTES ? w->high - addr : STACK_BYTES;
+	w->n_bytes = peek(w->g->p->pid, addr, w->bytes, w->n_bytes);
+	return copy_word(w->bytes, w->window, w->n_bytes, addr, word);
+}
+
+/* Moves to the caller. False: no such rule, or not in the stack. */
+static bool step(struct walk *w, const struct unwind_rule *rule)
+{
+	bool by_bp = rule->kind == UNWIND_BP || rule->kind == UNWIND_SWITCH;
+	uint64_t cfa = (by_bp ? w->bp : w->sp) + (uint64_t)(int64_t)rule->cfa_off;
+
+	if (!by_bp && rule->kind != UNWIND_SP && rule->kind != UNWIND_SP_EXACT)
+		return false;
+	if (cfa <= w->sp || !read_word(w, cfa - 8, &w->pc))
+		return false;
+	if (rule->bp_kind == UNWIND_BP_AT_CFA &&
+	    !read_word(w, cfa + (uint64_t)(int64_t)rule->bp_off, &w->bp))
+		return false;
+	w->sp = cfa;
+	w->is_exact = rule->kind == UNWIND_SP_EXACT;
+	return true;
+}
+
+static bool is_in(const struct go_program *p, enum go_function function, uint64_t pc)
+{
+	const struct go_func *f = &p->functions[function];
+
+	return pc - p->bias >= f->start && pc - p->bias < f->end;
+}
+
+static void note_frame(struct walk *w)
+{
+	struct go_goroutine *to = &w->slot->found;
+
+	if (to->n < GO_STACK_MAX)
+		to->words[to->n++] = w->is_exact ? stack_mark_exact(w->pc) : w->pc;
+	else
+		to->is_cut = true;
+}
+
+/* Walks to the outermost function. False: the stack is not what it is taken for. */
+static bool walk_out(struct walk *w)
+{
+	const struct go_program *p = w->g->p;
+
+	for (size_t i = 0; i < WALK_MAX; i++) {
+		uint64_t lookup = w->pc - !w->is_exact;
+		struct unwind_rule rule;
+
+		note_frame(w);
+		if (is_in(p, GO_GOEXIT, lookup))
+			return true;
+		w->before = lookup;
+		rule = cfi_find(&w->g->rows, lookup - p->bias);
+		if (!step(w, &rule))
+			return false;
+	}
+	return false;
+}
+
+/*
+ * Returns true for a function's first instruction: the goroutine has not run yet, or the scheduler
+ * works in its name. There is no call before it.
+ */
+static bool is_entry(const struct go_program *p, uint64_t pc)
+{
+	struct go_func f;
+
+	return gopclntab_find(&p->table, pc - p->bias, &f) && f.start == pc - p->bias;
+}
+
+/* The function before goexit must be the one that the goroutine began with. */
+static bool begins_at(const struct walk *w, uint64_t startpc)
+{
+	const struct go_program *p = w->g->p;
+	struct go_func f;
+
+	return gopclntab_find(&p->table, w->before - p->bias, &f) && f.start == startpc - p->bias;
+}
+
+static bool walk(const struct go_goroutines *g, struct slot *slot)
+{
+	struct walk w = {
+		.g = g,
+		.slot = slot,
+		.pc = slot->pc,
+		.sp = slot->sp,
+		.bp = slot->bp,
+		.high = g_word(slot->before, UNWIND_GO_STACK_HIGH),
+		.is_exact = is_entry(g->p, slot->pc),
+	};
+
+	return walk_out(&w) && begins_at(&w, g_word(slot->before, g->layout->startpc));
+}
+
+/* ---- a batch ---- */
+
+static bool status_has_stack(uint32_t status)
+{
+	return status == STATUS_RUNNABLE || status == STATUS_SYSCALL || status == STATUS_WAITING ||
+	       status == STATUS_PREEMPTED || status == STATUS_LEAKED;
+}
+
+static void read_all_g(const struct go_goroutines *g, size_t n, bool is_after)
+{
+	struct peek_piece pieces[BATCH];
+
+	for (size_t i = 0; i < n; i++)
+		pieces[i] = (struct peek_piece){ .addr = g->slots[i].addr,
+						 .to = is_after ? g->slots[i].after
+								: g->slots[i].before,
+						 .size = g->layout->bytes };
+	peek_pieces(g->p->pid, pieces, n);
+	for (size_t i = 0; i < n; i++)
+		g->slots[i].has_g = pieces[i].is_read && (!is_after || g->slots[i].has_g);
+}
+
+/* Finds where the stack begins. False: the goroutine has none now. */
+static bool locate_stack(const struct go_goroutines *g, struct slot *slot)
+{
+	const uint8_t *before = slot->before;
+	uint64_t low = g_word(before, 0), high = g_word(before, UNWIND_GO_STACK_HIGH);
+	uint32_t status = g_status(g, before);
+
+	if (!slot->has_g || !status_has_stack(status) ||
+	    g_word(before, g->layout->sched_g) != slot->addr)
+		return false;
+	slot->pc = g_word(before, g->layout->sched_pc);
+	slot->sp = g_word(before, g->layout->sched_sp);
+	slot->bp = g_word(before, g->layout->sched_bp);
+	if (status == STATUS_SYSCALL && g_word(before, g->layout->syscall_sp)) {
+		slot->pc = g_word(before, g->layout->syscall_pc);
+		slot->sp = g_word(before, g->layout->syscall_sp);
+		slot->bp = 0;
+	}
+	if (slot->sp < low || slot->sp >= high || slot->sp & 7)
+		return false;
+	slot->stack_bytes = high - slot->sp < STACK_BYTES ? high - slot->sp : STACK_BYTES;
+	return true;
+}
+
+/* Reads the stacks of all slots that have one. */
+static void read_stacks(const struct go_goroutines *g, size_t n, bool is_again)
+{
+	struct peek_piece pieces[BATCH];
+	size_t n_pieces = 0, at = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (g->slots[i].has_stack)
+			pieces[n_pieces++] =
+				(struct peek_piece){ .addr = g->slots[i].sp,
+						     .to = is_again ? g->slots[i].again
+								    : g->slots[i].stack,
+						     .size = g->slots[i].stack_bytes };
+	peek_pieces(g->p->pid, pieces, n_pieces);
+	for (size_t i = 0; i < n; i++)
+		if (g->slots[i].has_stack)
+			g->slots[i].has_stack = pieces[at++].is_read;
+}
+
+static void read_batch(const struct go_goroutines *g, size_t n)
+{
+	read_all_g(g, n, false);
+	for (size_t i = 0; i < n; i++)
+		g->slots[i].has_stack = locate_stack(g, &g->slots[i]);
+	read_stacks(g, n, false);
+	for (size_t i = 0; i < n; i++) {
+		g->slots[i].found.n = 0;
+		g->slots[i].found.is_cut = false;
+		g->slots[i].is_walked = g->slots[i].has_stack && walk(g, &g->slots[i]);
+	}
+	if (!g->layout->counts_runs)
+		read_stacks(g, n, true);
+	read_all_g(g, n, true);
+}
+
+static bool is_same_stack(const struct slot *slot)
+{
+	return !slot->has_stack || !memcmp(slot->stack, slot->again, slot->stack_bytes);
+}
+
+/* Returns true if the goroutine has not changed since it was read. */
+static bool is_unchanged(const struct go_goroutines *g, const struct slot *slot)
+{
+	uint32_t status = g_status(g, slot->before);
+
+	return slot->has_g && !(status & STATUS_SCAN) && status != STATUS_COPYSTACK &&
+	       !memcmp(slot->before, slot->after, g->layout->bytes) &&
+	       (g->layout->counts_runs || is_same_stack(slot));
+}
+
+static const char *state_of(const struct go_goroutines *g, const uint8_t *bytes)
+{
+	uint8_t reason = bytes[g->layout->waitreason];
+
+	switch (g_status(g, bytes) & ~(uint32_t)STATUS_SCAN) {
+	case STATUS_RUNNABLE:
+	case STATUS_PREEMPTED:
+		return "runnable";
+	case STATUS_RUNNING:
+	case STATUS_COPYSTACK:
+		return "running";
+	case STATUS_SYSCALL:
+		return "syscall";
+	case STATUS_WAITING:
+	case STATUS_LEAKED:
+		return reason && reason < g->n_reasons ? g->reasons[reason] : "waiting";
+	default:
+		return NULL; /* ended, or not begun */
+	}
+}
+
+/* ---- a sweep ---- */
+
+struct sweeping {
+	struct go_goroutines *g;
+	struct go_sweep *sweep;
+	void (*visit)(const struct go_goroutine *goroutine, void *arg);
+	void *arg;
+	uint64_t end_ns;
+	bool is_last; /* the last attempt: changed goroutines are reported without a stack */
+};
+
+static void describe(const struct go_goroutines *g, struct slot *slot)
+{
+	struct go_goroutine *found = &slot->found;
+
+	found->id = g_word(slot->before, g->layout->goid);
+	found->state = state_of(g, slot->before);
+	found->waits_since_ns = g_status(g, slot->before) == STATUS_WAITING
+					? g_word(slot->before, g->layout->waitsince)
+					: 0;
+}
+
+/* Counts the goroutine by how it was read. */
+static void count(struct go_sweep *sweep, const struct slot *slot, bool is_running, bool is_steady)
+{
+	sweep->n++;
+	if (is_running)
+		sweep->running++;
+	else if (!is_steady)
+		sweep->changed++;
+	else if (!slot->is_walked)
+		sweep->incomplete++;
+	else
+		sweep->with_stack++;
+}
+
+/* Reports a goroutine. Returns false if it has to be read again. */
+static bool take(const struct sweeping *s, struct slot *slot)
+{
+	bool is_running, is_steady = is_unchanged(s->g, slot);
+
+	if (!slot->has_g)
+		return true;
+	describe(s->g, slot);
+	if (!slot->found.state)
+		return true;
+	is_running = g_status(s->g, slot->before) == STATUS_RUNNING;
+	if (!is_steady && !is_running && !s->is_last)
+		return false;
+	count(s->sweep, slot, is_running, is_steady);
+	if (!is_steady || !slot->is_walked)
+		slot->found.n = 0;
+	s->visit(&slot->found, s->arg);
+	return true;
+}
+
+/* Reads a batch of addresses; moves those to be read again to `again`. Returns their number. */
+static size_t sweep_batch(struct sweeping *s, const uint64_t *addrs, size_t n, uint64_t *again)
+{
+	struct go_goroutines *g = s->g;
+	size_t n_again = 0;
+
+	for (size_t i = 0; i < n; i++)
+		g->slots[i].addr = addrs[i];
+	read_batch(g, n);
+	for (size_t i = 0; i < n; i++)
+		if (!take(s, &g->slots[i]))
+			again[n_again++] = addrs[i];
+	return n_again;
+}
+
+/* Makes an attempt at n addresses of the list. Returns the number of those to be read again. */
+static size_t attempt(struct sweeping *s, size_t n)
+{
+	size_t n_again = 0, size;
+
+	for (size_t at = 0; at < n; at += size) {
+		size = n - at < BATCH ? n - at : BATCH;
+		if (clock_now_ns() > s->end_ns) {
+			s->sweep->unseen += n - at;
+			break;
+		}
+		n_again += sweep_batch(s, s->g->list + at, size, s->g->list + n_again);
+	}
+	return n_again;
+}
+
+/* Reads runtime.allgs. *n: its length. */
+static int read_list(struct go_goroutines *g, size_t *n)
+{
+	uint64_t slice[3];
+	size_t bytes, size;
+
+	if (!peek_all(g->p->pid, g->p->variables[GO_ALLGS], slice, sizeof(slice)) ||
+	    slice[1] > slice[2])
+		return -EFAULT;
+	*n = slice[1] < LIST_MAX ? slice[1] : LIST_MAX;
+	bytes = *n * sizeof(*g->list);
+	g->list = mem_realloc(g->list, *n + 1, sizeof(*g->list));
+	for (size_t at = 0; at < bytes; at += size) {
+		size = bytes - at < PEEK_MAX_BYTES ? bytes - at : PEEK_MAX_BYTES;
+		if (!peek_all(g->p->pid, slice[0] + at, (uint8_t *)g->list + at, size))
+			return -EFAULT;
+	}
+	return 0;
+}
+
+int go_goroutines_sweep(struct go_goroutines *g, uint64_t max_ns, struct go_sweep *sweep,
+			void (*visit)(const struct go_goroutine *goroutine, void *arg), void *arg)
+{
+	struct sweeping s = { g, sweep, visit, arg, clock_now_ns() + max_ns, false };
+	size_t n;
+	int err = read_list(g, &n);
+
+	*sweep = (struct go_sweep){};
+	for (int i = 0; !err && n && i < ATTEMPTS; i++) {
+		s.is_last = i == ATTEMPTS - 1;
+		n = attempt(&s, n);
+	}
+	return err;
+}
+
+/* ---- opening ---- */
+
+#define RESIDENT 64 /* goroutines among which the runtime's own are */
+
+/*
+ * Notes if a goroutine that each program has waits for what it waits for in each program: then the
+ * reasons are where the layout says.
+ */
+static void check_resident(const struct go_goroutine *goroutine, void *arg)
+{
+	struct go_goroutines *g = arg;
+
+	if (goroutine->n >= 2 &&
+	    is_in(g->p, GO_FORCE_GC, stack_address(goroutine->words[goroutine->n - 2]) - 1) &&
+	    !strcmp(goroutine->state, "force gc (idle)"))
+		g->is_proven = true;
+}
+
+static bool prove_layout(struct go_goroutines *g)
+{
+	struct go_sweep counts = {};
+	struct sweeping s = { g, &counts, check_resident, g, UINT64_MAX, true };
+	size_t n;
+
+	for (int i = 0; !g->is_proven && i < ATTEMPTS && !read_list(g, &n); i++)
+		attempt(&s, n < RESIDENT ? n : RESIDENT);
+	return g->is_proven;
+}
+
+static const char *why_impossible(const struct go_program *p)
+{
+	if (p->elf.header.e_machine != EM_X86_64)
+		return "goroutines are read on x86-64 only";
+	if (!go_g_layout(p->release))
+		return "its release of Go is unknown";
+	if (!p->variables[GO_ALLGS] || !p->functions[GO_GOEXIT].end)
+		return "the Go runtime's list of goroutines was not found";
+	return NULL;
+}
+
+struct go_goroutines *go_goroutines_open(const struct go_program *p, const char **why)
+{
+	struct go_goroutines *g;
+
+	*why = why_impossible(p);
+	if (*why)
+		return NULL;
+	g = mem_zalloc(1, sizeof(*g));
+	g->p = p;
+	g->layout = go_g_layout(p->release);
+	g->slots = mem_zalloc(BATCH, sizeof(*g->slots));
+	go_rows_fill(&g->rows, &p->elf);
+	find_reasons(g);
+	if (prove_layout(g))
+		return g;
+	*why = "its goroutines are not as this release of Go has them, or can't be read";
+	go_goroutines_free(g);
+	return NULL;
+}
+
+void go_goroutines_free(struct go_goroutines *g)
+{
+	if (!g)
+		return;
+	cfi_free(&g->rows);
+	free(g->list);
+	free(g->slots);
+	free(g);
+}

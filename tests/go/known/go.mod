@@ -1,0 +1,3 @@
+module goknown
+
+go 1.18

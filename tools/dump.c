@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What does a process do now, when it hangs? Reads all threads with their state, system call and
+ * stacks, the goroutines of Go programs, and who has the lock that others wait for: once, from
+ * outside, without BPF, and without stopping the process.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include "base/msg.h"
+#include "base/version.h"
+#include "dump/snapshot.h"
+#include "dump/targets.h"
+#include "run/opts.h"
+#include "run/output.h"
+
+#define SUMMARY "Shows what all threads and goroutines of a process do now."
+#define USUAL	"pid container unit folded format lines output quiet help version"
+
+static struct options {
+	struct targets targets;
+	const char *format, *output;
+	bool folded, lines, quiet, want_help, want_version;
+} options;
+
+static const struct opt opts[] = {
+	{ 'p', "pid", "PID", OPT_PARSED(struct options, targets, targets_parse),
+	  "read these processes (comma-separated)" },
+	{ 0, "container", "ID", OPT_STRING(struct options, targets.cgroup.container),
+	  "read the processes of this container (id or name)", "pid" },
+	{ 0, "unit", "NAME", OPT_STRING(struct options, targets.cgroup.unit),
+	  "read the processes of this systemd unit", "pid" },
+	{ 'f', "folded", NULL, OPT_FLAG(struct options, folded),
+	  "print one line per stack (input for flame graphs)", "format" },
+	{ 0, "format", "NAME", OPT_STRING(struct options, format),
+	  "print text, folded, svg, json or csv" },
+	{ 0, "lines", NULL, OPT_FLAG(struct options, lines),
+	  "show source lines and inlined functions (needs debug info)" },
+	{},
+};
+
+static const struct opt common_opts[] = {
+	{ 0, "output", "FILE", OPT_STRING(struct options, output), "write to FILE, not to stdout" },
+	{ 0, "quiet", NULL, OPT_FLAG(struct options, quiet),
+	  "print only results, losses and errors" },
+	{ 'h', "help", NULL, OPT_FLAG(struct options, want_help), "print help (-h: one screen)" },
+	{ 'V', "version", NULL, OPT_FLAG(struct options, want_version), "print the version" },
+	{},
+};
+
+static int print_help(const struct opt_set *set)
+{
+	printf("usage: dump [options]\n\n" SUMMARY "\n\nexamples:\n"
+	       "  dump -p 185                  # all threads, and goroutines\n"
+	       "  dump --unit web              # all processes of a service\n"
+	       "  dump -p 185 -f | flame > now.svg\n");
+	if (opts_given_by_letter(set, "help"))
+		opts_print_brief(set, "dump", USUAL);
+	else
+		opts_print_help(set);
+	return output_flush_standard() ? 1 : 0;
+}
+
+/* Chooses the format; *writer NULL: text for people. */
+static int choose_writer(const struct writer **writer)
+{
+	const char *name = options.folded ? folded_writer.name : options.format;
+
+	*writer = NULL;
+	if (name)
+		*writer = writer_by_name(name);
+	else if (options.output)
+		*writer = writer_by_extension(options.output);
+	if (*writer == &pprof_writer || ((name || options.output) && !*writer))
+		return msg_error("%s: not one of text, folded, svg, json or csv",
+				 name ? name : options.output);
+	if (*writer == &text_writer)
+		*writer = NULL;
+	return 0;
+}
+
+static int write_result(struct snapshot *snapshot, const struct writer *writer)
+{
+	struct output output = { .path = options.output };
+	int err = output_check(&output);
+
+	if (!err)
+		err = output_begin(&output);
+	if (err)
+		return err;
+	if (writer)
+		snapshot_write(snapshot, output.file, writer);
+	else
+		snapshot_write_text(snapshot, output.file);
+	err = output_commit(&output);
+	return err == -EPIPE ? 0 : err;
+}
+
+/* Fails if no process could be read. */
+static int run(const struct writer *writer)
+{
+	struct snapshot *snapshot = snapshot_new(options.lines);
+	int err = -ESRCH;
+
+	for (size_t i = 0; i < options.targets.n; i++)
+		if (!snapshot_take(snapshot, options.targets.pids[i]))
+			err = 0;
+	if (!err)
+		err = write_result(snapshot, writer);
+	if (!err)
+		snapshot_print_losses(snapshot);
+	snapshot_free(snapshot);
+	free(options.targets.pids);
+	return err ? 1 : 0;
+}
+
+/* Checks the command line. operand: the first one; NULL: none. */
+static int check(const char *operand)
+{
+	const struct targets *targets = &options.targets;
+
+	if (operand)
+		return msg_error("operand '%s': unexpected (use -p PID)", operand);
+	if (targets->n || targets->cgroup.container || targets->cgroup.unit)
+		return 0;
+	return msg_error("target: no process given (use -p PID, --container ID or --unit NAME)");
+}
+
+int main(int argc, char **argv)
+{
+	struct opt_set set = { .sections = { { "options", opts, &options },
+					     { "all tools", common_opts, &options } },
+			       .n_sections = 2 };
+	const struct writer *writer;
+	int first;
+
+	output_open_standard();
+	if (argc == 0) /* see tool_main() */
+		return printf(TOOL_LINE, "dump", SUMMARY) < 0;
+	msg_set_name("dump");
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	first = opts_parse(&set, argc, argv);
+	if (first < 0)
+		return 2;
+	msg_quiet = options.quiet;
+	if (options.want_help)
+		return print_help(&set);
+	if (options.want_version)
+		return printf("dump (tracelets) %s\n", TRACELETS_VERSION) < 0;
+	if (check(argv[first]) || choose_writer(&writer))
+		return 2;
+	return targets_find(&options.targets) ? 1 : run(writer);
+}

@@ -1,0 +1,481 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Threads and goroutines at one moment; see snapshot.h. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi/locks.h"
+#include "abi/stack.h"
+#include "base/clock.h"
+#include "base/escape.h"
+#include "base/hash.h"
+#include "base/idmap.h"
+#include "base/mem.h"
+#include "base/msg.h"
+#include "dump/snapshot.h"
+#include "dump/threads.h"
+#include "dump/walker.h"
+#include "modules/lock_names.h"
+#include "modules/lock_owners.h"
+#include "output/json.h"
+#include "output/quantity.h"
+#include "process/procstate.h"
+#include "process/syscalls.h"
+#include "runtimes/go/goroutines.h"
+#include "stacks/resolver.h"
+
+#define MAPPINGS_MAX   (1u << 20)
+#define SWEEP_MAX_NS   (5 * NS_PER_S)
+#define ATTEMPTS       3
+#define GOROUTINE_MARK "[goroutine: "
+#define TEXT_BYTES     64
+
+/* Goroutines with equal stacks and states. */
+struct group {
+	uint64_t stack_id; /* 0: no stack */
+	char state[TEXT_BYTES];
+	uint64_t count, first_id;
+	uint64_t since_ns; /* see struct go_goroutine; the longest wait's; 0: unknown */
+};
+
+/* Facts about a process, for the report. */
+struct taken {
+	pid_t pid;
+	char comm[TASK_COMM_LEN + 1];
+	size_t n_threads;
+	bool is_go;
+	const char *why_none; /* reason why there are no goroutines; NULL: they were read */
+	struct go_sweep sweep;
+};
+
+struct snapshot {
+	struct processes *processes;
+	struct resolver *resolver;
+	struct walker *walker;
+	struct profile *profile;
+	struct lock_names *lock_names;
+	struct taken *taken;
+	size_t n_taken, taken_cap;
+	struct lock_waiter *waiters;
+	size_t n_waiters, waiters_cap;
+	uint64_t n_threads, n_complete, n_cut, n_on_cpu, n_without_kernel;
+
+	/* state while a process is read */
+	struct frame *frames;
+	size_t n_frames, frames_cap;
+	struct idmap groups;
+	pid_t pid;
+};
+
+static const struct column columns[] = {
+	{ "longest_ms", COLUMN_MOST },
+	{ "first", COLUMN_LEAST },
+	{},
+};
+
+struct snapshot *snapshot_new(bool lines)
+{
+	struct snapshot *s = mem_zalloc(1, sizeof(*s));
+	struct resolver_options options = { .symbols = { .lines = lines } };
+
+	s->processes = processes_new(&(struct processes_options){ .max_mappings = MAPPINGS_MAX });
+	s->resolver = resolver_new(s->processes, &options);
+	s->walker = walker_new(s->processes);
+	s->lock_names = lock_names_new(s->processes, false);
+	s->profile = profile_new("threads", columns, NULL);
+	return s;
+}
+
+void snapshot_free(struct snapshot *s)
+{
+	profile_free(s->profile);
+	lock_names_free(s->lock_names);
+	walker_free(s->walker);
+	resolver_free(s->resolver);
+	processes_free(s->processes);
+	free(s->waiters);
+	free(s->frames);
+	free(s->taken);
+	free(s);
+}
+
+/* ---- stacks ---- */
+
+/* Defines a user stack. Returns its id. */
+static uint64_t define_stack(struct snapshot *s, const uint64_t *words, size_t n, int reason)
+{
+	uint64_t hash = hash_add(hash_words(words, n), (uint64_t)s->pid) & ~STACK_ID_FOLDED;
+	struct stack_def def = { .id = hash ? hash : 1,
+				 .kind = STACK_USER,
+				 .tgid = (uint32_t)s->pid,
+				 .n_words = (uint16_t)n,
+				 .reason = (uint16_t)reason,
+				 .map_size = UINT64_MAX };
+
+	memcpy(def.words, words, n * sizeof(*words));
+	resolver_add(s->resolver, &def, sizeof(def));
+	return def.id;
+}
+
+static void append_frame(struct snapshot *s, const struct frame *frame)
+{
+	s->frames = mem_grow(s->frames, s->n_frames, &s->frames_cap, sizeof(*s->frames));
+	s->frames[s->n_frames++] = *frame;
+}
+
+static void append_user(struct snapshot *s, uint64_t stack_id)
+{
+	size_t n = 0;
+	const struct frame *const *frames =
+		stack_id ? resolver_frames(s->resolver, stack_id, &n) : NULL;
+
+	for (size_t i = 0; frames && i < n; i++)
+		append_frame(s, frames[i]);
+}
+
+static void add_sample(struct snapshot *s, struct sample *sample)
+{
+	sample->pid = (uint32_t)s->pid;
+	sample->cpu = -1;
+	sample->frames = s->frames;
+	sample->n_frames = s->n_frames;
+	profile_add(s->profile, sample);
+}
+
+/* ---- threads ---- */
+
+static void define_function(const struct runtime_def *def, size_t size, void *arg)
+{
+	resolver_add_function(((struct snapshot *)arg)->resolver, def, size);
+}
+
+/* Reads a thread's user stack. Returns its id; 0: it has none, or runs. */
+static uint64_t read_user(struct snapshot *s, struct thread_state *t)
+{
+	const struct runtime_definer definer = { define_function, s };
+	uint64_t words[STACK_WORDS];
+	int reason = UNWIND_NO_STACK;
+	size_t n = 0;
+
+	if (t->is_off_cpu)
+		n = walker_walk(s->walker, &t->thread, &definer, words, &reason);
+	t->is_off_cpu = n && reason != UNWIND_RAN_ON;
+	if (!t->is_off_cpu)
+		return 0;
+	s->n_complete += reason == UNWIND_COMPLETE;
+	s->n_cut += reason != UNWIND_COMPLETE;
+	return define_stack(s, words, n, reason);
+}
+
+static void note_waiter(struct snapshot *s, const struct thread_state *t, uint64_t stack_id)
+{
+	bool is_private = false;
+	uint64_t addr = thread_state_futex(t, &is_private);
+	struct lock_waiter waiter = { .pid = t->pid, .tid = t->tid, .user_id = stack_id };
+	const struct frame *const *frames;
+	size_t n = 0;
+
+	if (!addr || !stack_id)
+		return;
+	frames = resolver_frames(s->resolver, stack_id, &n);
+	memcpy(waiter.comm, t->comm, sizeof(waiter.comm));
+	waiter.addr = addr;
+	waiter.kind = lock_kind_name(LOCK_FUTEX, frames, frames ? n : 0);
+	waiter.lock = lock_names_find(s->lock_names, t->pid, 0, lock_kind_base(addr, waiter.kind),
+				      is_private);
+	s->waiters = mem_grow(s->waiters, s->n_waiters, &s->waiters_cap, sizeof(*s->waiters));
+	s->waiters[s->n_waiters++] = waiter;
+}
+
+static void append_kernel(struct snapshot *s, const struct thread_state *t)
+{
+	for (size_t i = t->n_kernel; i-- > 0;)
+		append_frame(s, &(struct frame){ .name = t->kernel[i], .kind = FRAME_KERNEL });
+}
+
+static void add_thread(struct snapshot *s, const struct thread_state *t, uint64_t stack_id)
+{
+	char call[TEXT_BYTES];
+	struct sample sample = { .comm = t->comm,
+				 .state = t->state,
+				 .value = 1,
+				 .columns = { COLUMN_ABSENT, (uint64_t)t->tid } };
+
+	if (t->is_off_cpu && t->call >= 0)
+		sample.remark = syscall_label(call, sizeof(call), CALL_NATIVE, t->call);
+	s->n_frames = 0;
+	append_user(s, stack_id);
+	if (t->is_off_cpu)
+		append_kernel(s, t);
+	add_sample(s, &sample);
+	s->n_threads++;
+	s->n_on_cpu += !t->is_off_cpu;
+	s->n_without_kernel += t->is_off_cpu && !t->has_kernel;
+	if (t->is_off_cpu)
+		note_waiter(s, t, stack_id);
+}
+
+/* Reads a thread; again if it runs meanwhile. Returns false if it has ended. */
+static bool take_thread(struct snapshot *s, pid_t tid)
+{
+	struct thread_state t;
+	uint64_t stack_id = 0;
+
+	for (int i = 0; i < ATTEMPTS && !stack_id; i++) {
+		if (i)
+			thread_state_free(&t);
+		if (!thread_state_read(&t, s->pid, tid))
+			return false;
+		stack_id = read_user(s, &t);
+	}
+	add_thread(s, &t, stack_id);
+	thread_state_free(&t);
+	return true;
+}
+
+static size_t take_threads(struct snapshot *s)
+{
+	size_t n, n_alive = 0;
+	pid_t *tids = thread_list(s->pid, &n);
+
+	for (size_t i = 0; i < n; i++)
+		n_alive += take_thread(s, tids[i]);
+	free(tids);
+	return n_alive;
+}
+
+/* ---- goroutines ---- */
+
+static struct group *find_group(struct snapshot *s, uint64_t stack_id, const char *state)
+{
+	uint64_t id = hash_add(stack_id, hash_text(state));
+	struct group *group = idmap_find(&s->groups, id ? id : 1);
+
+	if (group)
+		return group;
+	group = mem_zalloc(1, sizeof(*group));
+	group->stack_id = stack_id;
+	snprintf(group->state, sizeof(group->state), "%s", state);
+	idmap_add(&s->groups, id ? id : 1, group);
+	return group;
+}
+
+static void note_goroutine(const struct go_goroutine *g, void *arg)
+{
+	struct snapshot *s = arg;
+	int reason = g->is_cut ? UNWIND_DEPTH : UNWIND_COMPLETE;
+	struct group *group =
+		find_group(s, g->n ? define_stack(s, g->words, g->n, reason) : 0, g->state);
+
+	if (!group->count++ || g->id < group->first_id)
+		group->first_id = g->id;
+	if (g->waits_since_ns && (!group->since_ns || g->waits_since_ns < group->since_ns))
+		group->since_ns = g->waits_since_ns;
+}
+
+struct adding {
+	struct snapshot *s;
+	const char *comm;
+	uint64_t now_ns;
+};
+
+static void add_group(void *value, void *arg)
+{
+	const struct adding *adding = arg;
+	struct snapshot *s = adding->s;
+	const struct group *group = value;
+	bool has_wait = group->since_ns && group->since_ns < adding->now_ns;
+	uint64_t wait_ms =
+		has_wait ? (adding->now_ns - group->since_ns) / NS_PER_MS : COLUMN_ABSENT;
+	struct sample sample = { .comm = adding->comm,
+				 .value = group->count,
+				 .columns = { wait_ms, group->first_id } };
+	char *mark = mem_printf(GOROUTINE_MARK "%s]", group->state);
+
+	s->n_frames = 0;
+	append_frame(s, &(struct frame){ .name = mark, .kind = FRAME_MARK });
+	append_user(s, group->stack_id);
+	add_sample(s, &sample);
+	free(mark);
+}
+
+static void take_goroutines(struct snapshot *s, struct maps *maps, struct taken *taken)
+{
+	struct adding adding = { s, taken->comm, 0 };
+	struct go_goroutines *goroutines = NULL;
+	struct go_program *program;
+	int err;
+
+	program = go_program_open(s->pid, maps, &err);
+	taken->is_go = program || err != -ENODATA;
+	taken->why_none = "its table of functions can't be read";
+	if (program)
+		goroutines = go_goroutines_open(program, &taken->why_none);
+	if (goroutines &&
+	    go_goroutines_sweep(goroutines, SWEEP_MAX_NS, &taken->sweep, note_goroutine, s))
+		taken->why_none = "its memory can't be read";
+	adding.now_ns = clock_now_ns();
+	idmap_visit(&s->groups, add_group, &adding);
+	idmap_free(&s->groups, free);
+	s->groups = (struct idmap){};
+	go_goroutines_free(goroutines);
+	go_program_close(program);
+}
+
+int snapshot_take(struct snapshot *s, pid_t pid)
+{
+	struct taken taken = { .pid = pid };
+	struct maps *maps;
+
+	if (process_has_ended(pid) || process_comm(pid, taken.comm, sizeof(taken.comm)))
+		return msg_errno(-ESRCH, "process %d", pid);
+	s->pid = pid;
+	maps = processes_read(s->processes, pid, clock_now_ns());
+	walker_begin(s->walker, pid, maps);
+	taken.n_threads = take_threads(s);
+	if (maps)
+		take_goroutines(s, maps, &taken);
+	maps_release(maps);
+	s->taken = mem_grow(s->taken, s->n_taken, &s->taken_cap, sizeof(*s->taken));
+	s->taken[s->n_taken++] = taken;
+	return 0;
+}
+
+/* ---- text ---- */
+
+static bool is_goroutine(const struct sample *sample)
+{
+	return sample->n_frames && sample_frame(sample, 0)->kind == FRAME_MARK &&
+	       !strncmp(sample_frame(sample, 0)->name, GOROUTINE_MARK, strlen(GOROUTINE_MARK));
+}
+
+static void print_frames(FILE *f, const struct sample *sample, size_t from)
+{
+	static const struct writer_style plain;
+
+	for (size_t i = sample->n_frames; i-- > from;) {
+		fputs("        ", f);
+		writer_print_frame(f, sample_frame(sample, i), &plain, NULL);
+		fputc('\n', f);
+	}
+	if (sample->n_frames <= from)
+		fputs("        [no stack]\n", f);
+}
+
+static void print_thread(FILE *f, const struct sample *sample)
+{
+	fprintf(f, "    %" PRIu64 " %s of ", sample->value,
+		sample->value == 1 ? "thread" : "threads");
+	escape_print(f, escape_no_name(sample->comm), NULL);
+	fprintf(f, ", state %c", sample->state);
+	if (sample->remark)
+		fprintf(f, ", in %s", sample->remark);
+	fprintf(f, " (%stid %" PRIu64 ")\n", sample->value == 1 ? "" : "first ",
+		sample->columns[1]);
+	print_frames(f, sample, 0);
+}
+
+static void print_goroutine(FILE *f, const struct sample *sample)
+{
+	fprintf(f, "    %" PRIu64 " %s ", sample->value,
+		sample->value == 1 ? "goroutine" : "goroutines");
+	fputc('[', f);
+	escape_print(f, sample_frame(sample, 0)->name + strlen(GOROUTINE_MARK), NULL);
+	if (sample->columns[0] != COLUMN_ABSENT)
+		fprintf(f, ", %sat least %.1f s", sample->value == 1 ? "" : "longest ",
+			(double)sample->columns[0] / 1000);
+	fprintf(f, " (%sgoroutine %" PRIu64 ")\n", sample->value == 1 ? "" : "first ",
+		sample->columns[1]);
+	print_frames(f, sample, 1);
+}
+
+static void print_head(FILE *f, const struct taken *taken)
+{
+	escape_print(f, escape_no_name(taken->comm), NULL);
+	fprintf(f, " (%d): %zu %s", taken->pid, taken->n_threads,
+		taken->n_threads == 1 ? "thread" : "threads");
+	if (taken->is_go && !taken->why_none)
+		fprintf(f, ", %" PRIu64 " %s", taken->sweep.n,
+			taken->sweep.n == 1 ? "goroutine" : "goroutines");
+	fputc('\n', f);
+}
+
+static void print_process(struct snapshot *s, FILE *f, const struct taken *taken)
+{
+	print_head(f, taken);
+	for (int goroutines = 0; goroutines < 2; goroutines++)
+		for (size_t i = 0; i < profile_count(s->profile); i++) {
+			const struct sample *sample = profile_sample(s->profile, i);
+
+			if (sample->pid != (uint32_t)taken->pid ||
+			    is_goroutine(sample) != goroutines)
+				continue;
+			(goroutines ? print_goroutine : print_thread)(f, sample);
+		}
+}
+
+static const struct frame *const *stack_of(uint64_t user_id, size_t *n, void *arg)
+{
+	return resolver_frames(((struct snapshot *)arg)->resolver, user_id, n);
+}
+
+static void print_owners(struct snapshot *s, FILE *f, bool is_json)
+{
+	lock_owners_find(s->waiters, s->n_waiters);
+	lock_owners_print(f, is_json, s->waiters, s->n_waiters, stack_of, s);
+}
+
+void snapshot_write_text(struct snapshot *s, FILE *f)
+{
+	profile_sort(s->profile);
+	for (size_t i = 0; i < s->n_taken; i++)
+		print_process(s, f, &s->taken[i]);
+	print_owners(s, f, false);
+}
+
+void snapshot_write(struct snapshot *s, FILE *f, const struct writer *writer)
+{
+	static const struct writer_style plain;
+
+	writer->write(f, s->profile, &plain);
+	if (writer == &json_writer)
+		print_owners(s, f, true);
+}
+
+/* ---- losses ---- */
+
+static void print_lost_goroutines(const struct taken *taken)
+{
+	const struct go_sweep *sweep = &taken->sweep;
+
+	if (taken->is_go && taken->why_none)
+		msg_warn("process %d: goroutines are not shown: %s", taken->pid, taken->why_none);
+	if (sweep->n > sweep->with_stack)
+		msg_info("process %d: %llu of %llu goroutines without stack: %llu running, %llu "
+			 "changed while they were read, %llu incomplete",
+			 taken->pid, (unsigned long long)(sweep->n - sweep->with_stack),
+			 (unsigned long long)sweep->n, (unsigned long long)sweep->running,
+			 (unsigned long long)sweep->changed, (unsigned long long)sweep->incomplete);
+	if (sweep->unseen)
+		msg_warn("process %d: %llu goroutines not read: too many", taken->pid,
+			 (unsigned long long)sweep->unseen);
+}
+
+void snapshot_print_losses(const struct snapshot *s)
+{
+	uint64_t n_stacks = s->n_complete + s->n_cut;
+
+	for (size_t i = 0; i < s->n_taken; i++)
+		print_lost_goroutines(&s->taken[i]);
+	if (s->n_cut)
+		msg_info("%llu of %llu user stacks of threads end early: registers are not known "
+			 "from outside",
+			 (unsigned long long)s->n_cut, (unsigned long long)n_stacks);
+	if (s->n_on_cpu)
+		msg_info("%llu of %llu threads without stack: running",
+			 (unsigned long long)s->n_on_cpu, (unsigned long long)s->n_threads);
+	if (s->n_without_kernel)
+		msg_info("%llu kernel stacks not read (needs root)",
+			 (unsigned long long)s->n_without_kernel);
+}
