@@ -55,7 +55,7 @@ BINS    := $(TOOLS:%=$(O)/%)
 
 LIBS_MIN    := libbpf >= 1.1 libelf >= 0.180 libdw >= 0.180 liblzma >= 5.2
 PACKAGES    := libbpf libdw libelf liblzma
-LIBS         = -Wl,-u,dynlib_find $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -liberty -lz -lm
+LIBS         = -Wl,-u,dynlib_find $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -liberty -lz -Wl,--as-needed -lm
 LIBS_STATIC  = $(shell $(PKG_CONFIG) --static --libs $(PACKAGES)) -liberty -lz -lm
 WARN        := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
 	       -Wwrite-strings -Wvla -Wundef -Wno-missing-field-initializers -Werror=implicit-function-declaration

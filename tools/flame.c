@@ -6,48 +6,38 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/msg.h"
 #include "base/parse.h"
 #include "base/version.h"
-#include "flame/durations.h"
-#include "flame/without_picture.h"
-#include "output/flamegraph.h"
+#include "flame/compare.h"
+#include "flame/options.h"
 #include "output/folded_tree.h"
 #include "output/functions.h"
 #include "run/opts.h"
 #include "run/output.h"
 
 #define SUMMARY "Draws folded stacks as a flame graph, compares, merges and lists them."
-#define USUAL	"diff durations top merge only without reverse title unit output"
+#define USUAL	"diff table top merge only without reverse title unit output"
 
-static struct options {
-	struct flamegraph picture;
-	struct name_filter names;
-	const char *output;
-	bool merge, quiet, want_help, want_version;
-	uint32_t top;
-} options = { .picture = FLAMEGRAPH_DEFAULT };
+#define EXIT_GREW 3 /* --fail-over */
+
+static struct options options = { .picture = FLAMEGRAPH_DEFAULT, .limit = -1 };
 
 static int parse_min_width(const char *what, const char *text, void *dest)
 {
 	return parse_decimal(what, text, 0, 1000, dest);
 }
 
-/* Rejects "(": the picture's script takes the last one of a title as the end of the name. */
-static int parse_unit(const char *what, const char *text, void *dest)
-{
-	if (strchr(text, '('))
-		return msg_error("%s: '%s': must not contain '('", what, text);
-	*(const char **)dest = text;
-	return 0;
-}
-
 static const struct opt opts[] = {
 	{ 0, "diff", NULL, OPT_FLAG(struct options, picture.differential),
-	  "compare BEFORE and AFTER, or two values per line of one file", "top" },
-	{ 0, "durations", "A,B", OPT_PARSED(struct options, picture.before_scale, durations_parse),
+	  "compare BEFORE and AFTER, or two values per line of one file" },
+	{ 0, "table", NULL, OPT_FLAG(struct options, table),
+	  "print a table of all functions instead of a picture", "merge" },
+	{ 0, "fail-over", "PERCENT", OPT_PARSED(struct options, limit, options_parse_limit),
+	  "exit with status 3 if a function grew by more" },
+	{ 0, "durations", "A,B",
+	  OPT_PARSED(struct options, picture.before_scale, options_parse_durations),
 	  "compare values per time: BEFORE took A, AFTER took B" },
 	{ 0, "top", "N", OPT_UINT(struct options, top, 1, UINT32_MAX),
 	  "print a table of N functions instead of a picture", "merge" },
@@ -64,7 +54,7 @@ static const struct opt opts[] = {
 	{ 0, "title", "TEXT", OPT_STRING(struct options, picture.title), "set the title" },
 	{ 0, "subtitle", "TEXT", OPT_STRING(struct options, picture.subtitle),
 	  "set the line below the title" },
-	{ 0, "unit", "NAME", OPT_PARSED(struct options, picture.unit, parse_unit),
+	{ 0, "unit", "NAME", OPT_PARSED(struct options, picture.unit, options_parse_unit),
 	  "set the unit: microseconds, bytes, ... (default samples)" },
 	{ 0, "width", "PIXELS", OPT_UINT(struct options, picture.width, 100, 100000),
 	  "set the width (default 1200)" },
@@ -95,15 +85,6 @@ static int print_help(const struct opt_set *set)
 	return output_flush_standard() ? 1 : 0;
 }
 
-static int check(int n_files)
-{
-	if (options.picture.differential && (n_files < 1 || n_files > 2))
-		return msg_error("--diff needs two files, or one file with two values per line");
-	return options.picture.before_scale > 0 && !options.picture.differential
-		       ? msg_error("--durations needs --diff")
-		       : 0;
-}
-
 static void write_table(FILE *f, const struct calltree *tree)
 {
 	struct functions *functions = functions_new(tree, false);
@@ -112,40 +93,56 @@ static void write_table(FILE *f, const struct calltree *tree)
 	functions_free(functions);
 }
 
-static int write_result(const struct calltree *tree)
+static void write_tree(FILE *f, const struct calltree *tree)
 {
-	struct output output = { .path = options.output };
-	int err = output_check(&output);
-
-	if (!err)
-		err = output_begin(&output);
-	if (err)
-		return err;
 	if (options.top)
-		write_table(output.file, tree);
+		write_table(f, tree);
 	else if (options.merge)
-		folded_tree_write(output.file, tree, options.picture.differential);
+		folded_tree_write(f, tree, options.picture.differential);
 	else
-		flamegraph_write(output.file, tree, &options.picture);
-	err = output_commit(&output);
-	return err == -EPIPE ? 0 : err;
+		flamegraph_write(f, tree, &options.picture);
 }
 
-static int run(int n, char **paths)
+static int write_stacks(FILE *f, char **paths)
 {
 	struct calltree *tree = calltree_new(CALLTREE_MAX_NODES);
 	struct folded_set set = {
 		.compares = options.picture.differential,
+		.n_before = options.n_before,
 		.reverse = options.picture.leaves_first,
 		.names = &options.names,
 	};
-	int err = folded_tree_read_files(tree, (size_t)n, paths, &set);
+	int err = folded_tree_read_files(tree, options.n, paths, &set);
 
 	if (!err)
-		err = write_result(tree);
+		write_tree(f, tree);
 	calltree_free(tree);
+	return err;
+}
+
+/* Returns the exit status. */
+static int run(char **paths)
+{
+	bool is_comparison = options.top && options.picture.differential;
+	struct output output = { .path = options.output };
+	int err = output_check(&output), n_grown = 0;
+
+	if (!err)
+		err = output_begin(&output);
+	if (err)
+		return 1;
+	if (is_comparison)
+		n_grown = compare_print(output.file, &options, paths);
+	else
+		err = write_stacks(output.file, paths);
+	err = n_grown < 0 ? n_grown : err;
+	if (!err)
+		err = output_commit(&output);
+	output_discard(&output);
 	name_filter_free(&options.names);
-	return err ? 1 : 0;
+	if (err && err != -EPIPE)
+		return 1;
+	return n_grown ? EXIT_GREW : 0;
 }
 
 int main(int argc, char **argv)
@@ -161,13 +158,13 @@ int main(int argc, char **argv)
 	msg_set_name("flame");
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
-	first = opts_parse(&set, argc, argv);
-	if (first < 0 || without_picture_check(&set))
+	first = options_parse(&options, &set, argc, argv);
+	if (first < 0)
 		return 2;
 	msg_quiet = options.quiet;
 	if (options.want_help)
 		return print_help(&set);
 	if (options.want_version)
 		return printf("flame (tracelets) %s\n", TRACELETS_VERSION) < 0;
-	return check(argc - first) ? 2 : run(argc - first, argv + first);
+	return run(argv + first);
 }

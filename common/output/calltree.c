@@ -175,10 +175,18 @@ bool calltree_add(struct calltree *tree, uint32_t node, struct calltree_value va
 
 static void compute_totals(struct calltree *tree)
 {
-	for (size_t i = 0; i < tree->count; i++)
-		tree->nodes[i].total = tree->nodes[i].self;
-	for (size_t i = tree->count; i-- > 1;)
-		calltree_value_add(&tree->nodes[tree->nodes[i].parent].total, tree->nodes[i].total);
+	for (size_t i = 0; i < tree->count; i++) {
+		struct calltree_node *node = &tree->nodes[i];
+
+		node->total = node->self;
+		node->vanished = node->self.now ? 0 : node->self.before;
+	}
+	for (size_t i = tree->count; i-- > 1;) {
+		struct calltree_node *parent = &tree->nodes[tree->nodes[i].parent];
+
+		calltree_value_add(&parent->total, tree->nodes[i].total);
+		parent->vanished += tree->nodes[i].vanished;
+	}
 }
 
 /* ---- merging small nodes ---- */

@@ -52,7 +52,8 @@ struct drawing {
 struct box {
 	const struct calltree_node *node; /* NULL: several narrow nodes */
 	struct calltree_value value;
-	uint64_t left; /* total value of the boxes to its left */
+	double width; /* units of value; a vanished stack's are `before`, scaled */
+	double left;  /* total width of the boxes to its left */
 	uint32_t row;
 	uint32_t n_merged;
 	bool is_waker;	/* in a waker's stack: after "--" */
@@ -69,9 +70,14 @@ struct box {
 	     i_ != CALLTREE_NONE && ((child) = calltree_node(tree, i_), true); \
 	     i_ = (child)->next_sibling)
 
-static bool is_narrow(const struct drawing *d, uint64_t value)
+static double width_of(const struct drawing *d, const struct calltree_node *node)
 {
-	return (double)value * d->pixels < d->how->min_width || !value;
+	return (double)node->total.now + (double)node->vanished * d->before_scale;
+}
+
+static bool is_narrow(const struct drawing *d, double width)
+{
+	return width * d->pixels < d->how->min_width || !(width > 0);
 }
 
 /* Returns the number of rows with drawn frames, from this node upwards. */
@@ -79,13 +85,14 @@ static size_t count_rows(const struct drawing *d, const struct calltree_node *no
 {
 	const struct calltree_node *child;
 	size_t deepest = 0;
-	uint64_t narrow = 0;
+	double narrow = 0;
 
 	for_each_child(d->tree, node, child)
 	{
-		size_t rows = is_narrow(d, child->total.now) ? 0 : count_rows(d, child);
+		double width = width_of(d, child);
+		size_t rows = is_narrow(d, width) ? 0 : count_rows(d, child);
 
-		narrow += rows ? 0 : child->total.now;
+		narrow += rows ? 0 : width;
 		deepest = rows > deepest ? rows : deepest;
 	}
 	if (!deepest && !is_narrow(d, narrow))
@@ -225,7 +232,7 @@ static void print_title(const struct drawing *d, const struct box *box)
 
 static double box_x(const struct drawing *d, const struct box *box)
 {
-	return PAD_SIDE + (double)box->left * d->pixels;
+	return PAD_SIDE + box->left * d->pixels;
 }
 
 static double box_y(const struct drawing *d, const struct box *box)
@@ -236,7 +243,7 @@ static double box_y(const struct drawing *d, const struct box *box)
 
 static double box_width(const struct drawing *d, const struct box *box)
 {
-	return (double)box->value.now * d->pixels;
+	return box->width * d->pixels;
 }
 
 static void print_element(const struct drawing *d, const struct box *box)
@@ -270,20 +277,24 @@ static void print_label(const struct drawing *d, const struct box *box)
 	free(name);
 }
 
-/* Writes a line of the script's table: row, colour, value, title. */
+/* Writes a line of the script's table: row, colour, width, title. */
 static void print_line(const struct drawing *d, const struct box *box)
 {
-	fprintf(d->f, "%" PRIu32 " " COLOUR_FORMAT " %" PRIu64 " ", box->row,
-		COLOUR_ARGS(colour_of(d, box)), box->value.now);
+	fprintf(d->f, "%" PRIu32 " " COLOUR_FORMAT " ", box->row, COLOUR_ARGS(colour_of(d, box)));
+	if (box->width > (double)box->value.now)
+		fprintf(d->f, "%.15g ", box->width);
+	else
+		fprintf(d->f, "%" PRIu64 " ", box->value.now);
 	print_title(d, box);
 	fputc('\n', d->f);
 }
 
 /* ---- all frames ---- */
 
-static void add_narrow(struct box *narrow, const struct calltree_node *node)
+static void add_narrow(struct box *narrow, const struct box *box)
 {
-	calltree_value_add(&narrow->value, node->total);
+	calltree_value_add(&narrow->value, box->value);
+	narrow->width += box->width;
 	narrow->n_merged++;
 }
 
@@ -306,7 +317,7 @@ static bool begins_waker(const struct drawing *d, const struct calltree_node *no
 static void add_subtree(struct drawing *d, const struct box *box)
 {
 	struct box narrow = { .row = box->row + 1, .is_waker = box->is_waker };
-	uint64_t left = box->left;
+	double left = box->left;
 	const struct calltree_node *child;
 
 	add_box(d, box);
@@ -315,21 +326,22 @@ static void add_subtree(struct drawing *d, const struct box *box)
 		struct box next = {
 			.node = child,
 			.value = child->total,
+			.width = width_of(d, child),
 			.left = left,
 			.row = box->row + 1,
 			.is_waker = box->is_waker || begins_waker(d, child),
 			.is_kernel = box->is_kernel || begins_kernel(d, child),
 		};
 
-		if (is_narrow(d, child->total.now)) {
-			add_narrow(&narrow, child);
+		if (is_narrow(d, next.width)) {
+			add_narrow(&narrow, &next);
 			continue;
 		}
 		add_subtree(d, &next);
-		left += child->total.now;
+		left += next.width;
 	}
 	narrow.left = left;
-	if (!is_narrow(d, narrow.value.now))
+	if (!is_narrow(d, narrow.width))
 		add_box(d, &narrow);
 }
 
@@ -386,12 +398,12 @@ static size_t print_path(const struct drawing *d, const struct part *parts, size
 	fprintf(d->f, "<path class=\"" COLOUR_FORMAT "\" d=\"", COLOUR_ARGS(parts->colour));
 	while (i < n && is_same_path(parts, &parts[i])) {
 		const struct box *first = parts[i].box;
-		uint64_t end = first->left;
+		double end = first->left;
 
 		while (i < n && is_same_path(parts, &parts[i]) && parts[i].box->left == end)
-			end += parts[i++].box->value.now;
+			end += parts[i++].box->width;
 		fprintf(d->f, "M%.2f %.0fh%.2fv%dH%.2fz", box_x(d, first), box_y(d, first),
-			(double)(end - first->left) * d->pixels, FRAME_HEIGHT - 1, box_x(d, first));
+			(end - first->left) * d->pixels, FRAME_HEIGHT - 1, box_x(d, first));
 	}
 	fputs("\"/>\n", d->f);
 	return i;
@@ -534,11 +546,12 @@ void flamegraph_write(FILE *f, const struct calltree *tree, const struct flamegr
 	struct drawing d = { .f = f, .tree = tree, .how = how, .total = root->total.now };
 	struct box all = { .node = root, .value = root->total };
 
-	d.pixels = d.total ? (how->width - 2.0 * PAD_SIDE) / (double)d.total : 0;
 	d.before_scale = how->before_scale;
 	if (!(d.before_scale > 0))
 		d.before_scale =
 			root->total.before ? (double)d.total / (double)root->total.before : 1;
+	all.width = width_of(&d, root);
+	d.pixels = all.width > 0 ? (how->width - 2.0 * PAD_SIDE) / all.width : 0;
 	if (how->differential)
 		prepare_differences(&d, root);
 	d.rows = count_rows(&d, root);

@@ -149,11 +149,11 @@ static int read_path(struct calltree *tree, const char *path, enum folded_column
 	return err;
 }
 
-static enum folded_column column_of(size_t file, size_t n_files, bool compares)
+static enum folded_column column_of(size_t file, size_t n_files, const struct folded_set *set)
 {
-	if (!compares)
+	if (!set->compares)
 		return FOLDED_NOW;
-	return n_files == 1 ? FOLDED_BOTH : file ? FOLDED_NOW : FOLDED_BEFORE;
+	return n_files == 1 ? FOLDED_BOTH : file < set->n_before ? FOLDED_BEFORE : FOLDED_NOW;
 }
 
 static void print_left_out(const struct calltree *tree, double left_out)
@@ -173,7 +173,7 @@ int folded_tree_read_files(struct calltree *tree, size_t n, char **paths,
 	int err = n ? 0 : read_path(tree, "-", FOLDED_NOW, set, &left_out);
 
 	for (size_t i = 0; !err && i < n; i++)
-		err = read_path(tree, paths[i], column_of(i, n, set->compares), set, &left_out);
+		err = read_path(tree, paths[i], column_of(i, n, set), set, &left_out);
 	calltree_finish(tree);
 	if (calltree_merged(tree))
 		msg_warn("flame graph: %llu small frames merged into their callers (memory limit)",

@@ -32,7 +32,8 @@ int folded_tree_read(struct calltree *tree, const struct folded_input *input);
 
 /* Options for reading a set of files. */
 struct folded_set {
-	bool compares; /* the first of two files is the earlier one; a single one has both values */
+	bool compares; /* the first n_before files are the earlier ones; a single one has both */
+	size_t n_before;
 	bool reverse;
 	struct name_filter *names;
 };
