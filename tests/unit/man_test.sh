@@ -238,7 +238,7 @@ is_at_most()
 }
 
 is_at_most page_of_all_tools_is_short 350 man/tracelets.8
-is_at_most pages_are_short 3700 man/*
+is_at_most pages_are_short 3950 man/*
 
 # ---- files ----
 
