@@ -65,3 +65,16 @@ char *clock_time_of_day(char text[CLOCK_TIME_OF_DAY_SIZE])
 	strftime(text, CLOCK_TIME_OF_DAY_SIZE, "%H:%M:%S", &local);
 	return text;
 }
+
+char *clock_utc(char text[CLOCK_UTC_SIZE], uint64_t unix_ns)
+{
+	time_t seconds = (time_t)(unix_ns / NS_PER_S);
+	struct tm utc;
+	size_t n;
+
+	gmtime_r(&seconds, &utc);
+	n = strftime(text, CLOCK_UTC_SIZE, "%Y-%m-%dT%H:%M:%S", &utc);
+	snprintf(text + n, CLOCK_UTC_SIZE - n, ".%03uZ",
+		 (unsigned int)(unix_ns % NS_PER_S / NS_PER_MS));
+	return text;
+}

@@ -28,4 +28,8 @@ uint64_t clock_wall_at(uint64_t then_ns);
 #define CLOCK_TIME_OF_DAY_SIZE 9
 char *clock_time_of_day(char text[CLOCK_TIME_OF_DAY_SIZE]);
 
+/* Writes a time since 1970 as UTC, "2026-11-27T20:53:40.123Z", into text. Returns text. */
+#define CLOCK_UTC_SIZE 32
+char *clock_utc(char text[CLOCK_UTC_SIZE], uint64_t unix_ns);
+
 #endif

@@ -70,6 +70,11 @@ int loop_watch(struct loop *loop, int fd, loop_fn *ready, void *arg)
 	return add_watch(loop, fd, EPOLLIN, (struct watch){ ready, arg });
 }
 
+int loop_watch_priority(struct loop *loop, int fd, loop_fn *ready, void *arg)
+{
+	return add_watch(loop, fd, EPOLLPRI, (struct watch){ ready, arg });
+}
+
 int loop_every(struct loop *loop, uint64_t period_ns, loop_fn *tick, void *arg)
 {
 	struct timespec period = { (time_t)(period_ns / NS_PER_S), (long)(period_ns % NS_PER_S) };

@@ -22,6 +22,9 @@ void loop_free(struct loop *loop);
 /* Calls ready(fd, arg) whenever fd can be read, until fd is closed. 0 or -errno. */
 int loop_watch(struct loop *loop, int fd, loop_fn *ready, void *arg);
 
+/* The same for exceptional conditions (EPOLLPRI), such as triggers of /proc/pressure. */
+int loop_watch_priority(struct loop *loop, int fd, loop_fn *ready, void *arg);
+
 /*
  * Calls tick(fd, arg) once per period until fd is closed. fd is a timer (timerfd_create(2)), which
  * tick must read. Returns fd, which the caller closes, or -errno.

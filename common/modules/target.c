@@ -387,6 +387,12 @@ static int start_target(struct run *run)
 	int err = 0;
 
 	target->pids.run = target->tids.run = run;
+	run->capture.target = (struct condition_target){
+		.pids = target->pids.items,
+		.n_pids = target->pids.count,
+		.cgroup = target->cgroup.folder,
+		.is_partial = target->tids.count || target->comm,
+	};
 	if (tests & FILTER_TGIDS && !run->command)
 		err = fill_set(&target->pids);
 	if (!err && tests & FILTER_TIDS)

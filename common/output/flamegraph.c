@@ -33,6 +33,7 @@
 #define MIN_ELEMENT	 1.0  /* minimum width, pixels */
 /* maximum lines of the table per element: libxml2 rejects texts of more than 10 MB */
 #define TABLE_LINES 1000
+#define END	    "</svg>\n"
 
 struct drawing {
 	FILE *f;
@@ -560,6 +561,15 @@ void flamegraph_write(FILE *f, const struct calltree *tree, const struct flamegr
 	print_head(&d, PAD_TOP + (double)d.rows * FRAME_HEIGHT + PAD_BOTTOM);
 	print_frames(&d);
 	print_script(f);
-	fputs("</svg>\n", f);
+	fputs(END, f);
 	free(d.boxes);
+}
+
+void flamegraph_note(FILE *f, const char *reason, const char *moment)
+{
+	if (fseek(f, -(long)strlen(END), SEEK_END))
+		return;
+	fprintf(f, "<text id=\"note\" x=\"%d\" y=\"54\">captured at %s: ", PAD_SIDE, moment);
+	xml_print(f, reason);
+	fputs("</text>\n" END, f);
 }

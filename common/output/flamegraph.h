@@ -33,4 +33,7 @@ struct flamegraph {
 /* Draws a finished tree. Write errors stay in the stream (ferror(3)). */
 void flamegraph_write(FILE *f, const struct calltree *tree, const struct flamegraph *how);
 
+/* Adds a line below the subtitle of a complete picture. */
+void flamegraph_note(FILE *f, const char *reason, const char *moment);
+
 #endif

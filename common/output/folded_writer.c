@@ -165,4 +165,5 @@ const struct writer folded_writer = {
 	.name = "folded",
 	.extension = "folded",
 	.write = write_folded,
+	.note = writer_note_line,
 };

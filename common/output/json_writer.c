@@ -171,9 +171,20 @@ static void write_csv(FILE *f, struct profile *p, const struct writer_style *sty
 	write_stacks(&to, p, style);
 }
 
-const struct writer json_writer = {
-	.name = "json", .extension = "json", .is_exact = true, .write = write_json
-};
+static void note_json(FILE *f, const char *reason, const char *moment)
+{
+	struct json json = json_begin_line(f, "capture");
+
+	json_text(&json, "reason", reason);
+	json_text(&json, "moment", moment);
+	json_end_line(&json);
+}
+
+const struct writer json_writer = { .name = "json",
+				    .extension = "json",
+				    .is_exact = true,
+				    .write = write_json,
+				    .note = note_json };
 
 const struct writer csv_writer = {
 	.name = "csv", .extension = "csv", .is_exact = true, .write = write_csv

@@ -414,6 +414,8 @@ static void add_facts(struct pprof *p, const struct writer_facts *facts, const c
 	if (facts->event)
 		add_comment(p, mem_strdup(facts->event));
 	add_comment(p, mem_printf("lost: %" PRIu64 " %s", facts->lost, unit));
+	if (facts->gets_note) /* its text is the next one */
+		protobuf_list(&p->out, PROFILE_COMMENT, &(uint64_t){ p->strings.count }, 1);
 }
 
 /*
@@ -478,6 +480,24 @@ static void write_pprof(FILE *f, struct profile *profile, const struct writer_st
 	free(p.list);
 }
 
-const struct writer pprof_writer = {
-	.name = "pprof", .extension = "pb.gz", .is_exact = true, .write = write_pprof
-};
+/*
+ * Appends the text of the last comment. Joined messages are one message (protobuf's encoding), as
+ * joined gzip files are one file (RFC 1952).
+ */
+static void note_pprof(FILE *f, const char *reason, const char *moment)
+{
+	char *note = mem_printf("captured at %s: %s", moment, reason), *safe = mem_escape(note);
+	struct protobuf more = {};
+
+	protobuf_bytes(&more, PROFILE_STRING, safe, strlen(safe));
+	write_gzip(f, &more);
+	protobuf_free(&more);
+	free(safe);
+	free(note);
+}
+
+const struct writer pprof_writer = { .name = "pprof",
+				     .extension = "pb.gz",
+				     .is_exact = true,
+				     .write = write_pprof,
+				     .note = note_pprof };

@@ -78,4 +78,11 @@ static void write_svg(FILE *f, struct profile *p, const struct writer_style *sty
 	free(subtitle);
 }
 
-const struct writer svg_writer = { .name = "svg", .extension = "svg", .write = write_svg };
+static void note_svg(FILE *f, const char *reason, const char *moment)
+{
+	flamegraph_note(f, reason, moment);
+}
+
+const struct writer svg_writer = {
+	.name = "svg", .extension = "svg", .write = write_svg, .note = note_svg
+};

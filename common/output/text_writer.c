@@ -67,4 +67,6 @@ static void write_text(FILE *f, struct profile *p, const struct writer_style *st
 	}
 }
 
-const struct writer text_writer = { .name = "text", .extension = "txt", .write = write_text };
+const struct writer text_writer = {
+	.name = "text", .extension = "txt", .write = write_text, .note = writer_note_line
+};

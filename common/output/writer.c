@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/escape.h"
 #include "base/mem.h"
 #include "base/path.h"
@@ -64,6 +65,13 @@ size_t writer_border(const struct sample *s)
 	return 0;
 }
 
+void writer_note_line(FILE *f, const char *reason, const char *moment)
+{
+	fprintf(f, "# captured at %s: ", moment);
+	escape_print(f, reason, NULL);
+	fputc('\n', f);
+}
+
 char *writer_frame_text(const struct frame *frame)
 {
 	if (!frame->file)
@@ -87,4 +95,13 @@ void writer_print_frame(FILE *f, const struct frame *frame, const struct writer_
 	free(text);
 	if (style->annotate && suffixes[frame->kind])
 		fputs(suffixes[frame->kind], f);
+}
+
+void writer_note(FILE *f, const char *format, const char *reason, uint64_t unix_ns)
+{
+	const struct writer *writer = writer_by_name(format);
+	char moment[CLOCK_UTC_SIZE];
+
+	if (writer && writer->note)
+		writer->note(f, reason, clock_utc(moment, unix_ns));
 }

@@ -18,7 +18,8 @@ struct writer_facts {
 	const char *type;
 	uint64_t end_unix_ns; /* end of the report's window, wall clock */
 	uint64_t duration_ns;
-	uint64_t lost; /* losses, in the profile's unit */
+	uint64_t lost;	/* losses, in the profile's unit */
+	bool gets_note; /* writer_note() follows */
 };
 
 struct writer_style {
@@ -41,6 +42,8 @@ struct writer {
 	 * stay in the stream (ferror(3)).
 	 */
 	void (*write)(FILE *f, struct profile *p, const struct writer_style *style);
+	/* Appends a note to a complete file; NULL: the format has none. */
+	void (*note)(FILE *f, const char *reason, const char *moment);
 };
 
 extern const struct writer text_writer;
@@ -60,11 +63,20 @@ char *writer_frame_text(const struct frame *frame);
 void writer_print_frame(FILE *f, const struct frame *frame, const struct writer_style *style,
 			const char *also);
 
+/* For text and folded stacks: a comment. */
+void writer_note_line(FILE *f, const char *reason, const char *moment);
+
 /* Called by writers before they write sample i: calls `meanwhile` now and then. */
 void writer_pause(const struct writer_style *style, size_t i);
 
 /* Prints JSON's line about the run. */
 void writer_print_facts(FILE *f, const struct writer_facts *facts, const char *unit);
+
+/*
+ * Appends to a complete file of this format why and when it was captured, unless the format has no
+ * notes. For pprof, the facts must have announced it.
+ */
+void writer_note(FILE *f, const char *format, const char *reason, uint64_t unix_ns);
 
 /* Returns the formats' names, for messages: "text, folded, svg, pprof, json or csv". */
 const char *writer_names(void);

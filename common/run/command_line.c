@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/msg.h"
 #include "base/parse.h"
@@ -29,6 +30,18 @@ static const struct opt common_opts[] = {
 	  "keep the newest N files of a series" },
 	{ 0, "keep-bytes", "SIZE", OPT_SIZE(struct run, keep_bytes),
 	  "keep the newest files of a series, SIZE in total" },
+	{ 0, "when", "CONDITION", OPT_PARSED(struct run, capture.conditions, conditions_parse),
+	  "keep only reports around the time when it holds (repeatable)" },
+	{ 0, "before", "N", OPT_UINT(struct run, capture.before, 0, 1000),
+	  "with --when: keep N intervals before (default 3)" },
+	{ 0, "after", "N", OPT_UINT(struct run, capture.after, 0, 1000),
+	  "with --when: keep N intervals after (default 2)" },
+	{ 0, "cool-down", "TIME", OPT_DURATION(struct run, capture.pause_ns, NS_PER_S),
+	  "with --when: wait TIME between captures (default 60s)" },
+	{ 0, "captures", "N", OPT_UINT(struct run, capture.max, 1, UINT32_MAX),
+	  "with --when: stop after N captures" },
+	{ 0, "once", NULL, OPT_FLAG(struct run, capture.once),
+	  "with --when: stop after one capture", "captures" },
 	{ 0, "btf", "FILE", OPT_STRING(struct run, btf_path),
 	  "read the kernel's BTF from FILE if /sys/kernel/btf is hidden" },
 	{ 0, "quiet", NULL, OPT_FLAG(struct run, quiet), "print only results, losses and errors" },
@@ -130,6 +143,21 @@ static int check_times(const struct run *run, int n_operands)
 	return 0;
 }
 
+/* Checks --when and the options that need it. */
+static int check_capture(const struct run *run)
+{
+	static const char *const others[] = { "before", "after", "cool-down", "captures", "once" };
+
+	for (size_t i = 0; !run_captures(run) && i < ARRAY_SIZE(others); i++)
+		if (run_given(run, others[i]))
+			return msg_error("--%s needs --when", others[i]);
+	if (run_captures(run) && run->is_metrics)
+		return msg_error("--when has no effect with --format prometheus");
+	if (run_captures(run) && (!run->interval_ns || !run->output_path))
+		return msg_error("--when needs --interval and --output");
+	return 0;
+}
+
 /* Checks --count, --keep and --keep-bytes. A tool may have a default interval. */
 static int check_reports(const struct run *run)
 {
@@ -144,6 +172,8 @@ static int check_reports(const struct run *run)
 	    (is_given || (run->output_path && series_is_timed(run->output_path))))
 		return msg_error("--format prometheus replaces one file at each report (drop "
 				 "--keep and the time in the file name)");
+	if (check_capture(run))
+		return -EINVAL;
 	return run->output_path ? series_check_pattern(run->output_path, run->interval_ns) : 0;
 }
 

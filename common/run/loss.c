@@ -31,6 +31,7 @@ struct writer_facts run_facts(struct run *run)
 		.end_unix_ns = clock_wall_at(run->end_ns),
 		.duration_ns = run->end_ns - run->report_start_ns,
 		.lost = take_lost(run),
+		.gets_note = run_captures(run),
 	};
 }
 

@@ -403,3 +403,41 @@ void output_discard(struct output *out)
 	free(out->temporary);
 	out->temporary = NULL;
 }
+
+/* ---- drafts ---- */
+
+int output_set_aside(struct output *out, struct output_draft *draft)
+{
+	int err = flush(out->file);
+
+	*draft = (struct output_draft){ .fd = -1, .start_unix_ns = out->start_unix_ns };
+	if (!err && !out->is_sink) {
+		draft->fd = fcntl(fileno(out->file), F_DUPFD_CLOEXEC, 0);
+		draft->temporary = out->temporary;
+		out->temporary = NULL;
+	}
+	output_discard(out);
+	return err ? drop(out, out->path, err) : 0;
+}
+
+bool output_take_back(struct output *out, struct output_draft *draft)
+{
+	if (draft->fd < 0)
+		return false;
+	out->file = fdopen(draft->fd, "w");
+	out->temporary = draft->temporary;
+	out->start_unix_ns = draft->start_unix_ns;
+	out->is_sink = out->is_named = false;
+	*draft = (struct output_draft){ .fd = -1 };
+	return true;
+}
+
+void output_drop_draft(struct output_draft *draft)
+{
+	if (draft->fd >= 0)
+		close(draft->fd);
+	if (draft->temporary)
+		unlink(draft->temporary);
+	free(draft->temporary);
+	*draft = (struct output_draft){ .fd = -1 };
+}

@@ -69,6 +69,22 @@ int output_begin(struct output *out);
  */
 int output_commit(struct output *out);
 
+/* A complete report's file without its name. */
+struct output_draft {
+	int fd; /* -1: none, the report was dropped */
+	char *temporary;
+	uint64_t start_unix_ns;
+};
+
+/*
+ * Makes the report a draft, and takes it back later, to be committed. output_set_aside(): 0 or
+ * -errno, printed. output_take_back(): false: there is no report. A draft ends with
+ * output_drop_draft(), also after it was taken back.
+ */
+int output_set_aside(struct output *out, struct output_draft *draft);
+bool output_take_back(struct output *out, struct output_draft *draft);
+void output_drop_draft(struct output_draft *draft);
+
 /* Returns true if the latest report was dropped. */
 bool output_is_failing(const struct output *out);
 

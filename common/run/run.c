@@ -19,7 +19,7 @@ static void *copy_defaults(const struct defaults *defaults)
 
 void run_init(struct run *run, const struct tool *tool)
 {
-	*run = (struct run){ .tool = tool };
+	*run = (struct run){ .tool = tool, .capture = CAPTURE_DEFAULT };
 	uname(&run->system);
 	run->options = copy_defaults(&tool->options);
 	for_each_module(use, run)

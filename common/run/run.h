@@ -15,6 +15,7 @@
 #include <sys/types.h>
 #include <sys/utsname.h>
 
+#include "run/capture.h"
 #include "run/opts.h"
 
 #define RUN_MAX_MODULES 10 /* of one tool */
@@ -30,6 +31,7 @@ struct loop;
 struct sample_period;
 struct table_format;
 struct topview;
+struct writer;
 
 /* Losses that BPF doesn't count, and how BPF's losses are printed: see loss.h. */
 struct run_losses {
@@ -61,8 +63,10 @@ struct run {
 	bool quiet, verbose, want_help, want_version;
 	/* format of numbers, by --format or the output's extension */
 	const struct table_format *table_format;
-	bool is_metrics; /* --format prometheus: values count from the start */
-	char **command;	 /* words after "--"; NULL: none */
+	const struct writer *writer; /* format of stacks; NULL: the report is a table */
+	bool is_metrics;	     /* --format prometheus: values count from the start */
+	struct capture capture;	     /* --when */
+	char **command;		     /* words after "--"; NULL: none */
 
 	void *module_states[RUN_MAX_MODULES]; /* see run_state() */
 	void *skeleton;			      /* the tool's struct x_bpf */
@@ -198,6 +202,12 @@ bool run_wants(const struct run *run, const struct module *module);
 static inline bool run_has_turns(const struct run *run)
 {
 	return run->interval_ns || run->is_metrics;
+}
+
+/* Returns true if only the reports around moments get files (--when). */
+static inline bool run_captures(const struct run *run)
+{
+	return run->capture.conditions.n;
 }
 
 /* Returns true if each report goes into its own file. */

@@ -19,6 +19,8 @@
 #include "base/thread.h"
 #include "base/version.h"
 #include "output/quantity.h"
+#include "output/table.h"
+#include "output/writer.h"
 #include "run/bpf_object.h"
 #include "run/capabilities.h"
 #include "run/child.h"
@@ -182,6 +184,11 @@ static uint64_t window_unix_ns(const struct run *run)
 	return clock_wall_at(run->report_start_ns) - late_ns;
 }
 
+static const char *format_name(const struct run *run)
+{
+	return run->writer ? run->writer->name : run->table_format->name;
+}
+
 /*
  * Ends a report: commits it, or discards it if it failed (is_whole false). Opens the next report's
  * file if output is to files.
@@ -190,7 +197,9 @@ static int next_output(struct life *life, bool is_whole)
 {
 	int err = 0;
 
-	if (is_whole || life->output.is_special)
+	if (is_whole && run_captures(&life->run))
+		err = capture_commit(&life->run.capture, &life->output, format_name(&life->run));
+	else if (is_whole || life->output.is_special)
 		err = output_commit(&life->output);
 	else
 		output_discard(&life->output);
@@ -234,6 +243,10 @@ static enum loop_verdict on_peek(int fd, void *arg)
 
 	if (read(fd, &info, sizeof(info)) != sizeof(info))
 		return LOOP_GO;
+	if (run_captures(&life->run)) {
+		capture_request(&life->run.capture, "SIGUSR1");
+		return LOOP_GO;
+	}
 	return report(life, !life->run.is_metrics) ? LOOP_STOP : LOOP_GO;
 }
 
@@ -283,6 +296,8 @@ static enum loop_verdict on_timer(int fd, void *arg)
 	if (signals_are_pending()) /* the last report is enough */
 		return on_signal(fd, arg);
 	if (is_over(&life->run, clock_now_ns()) || report(life, false))
+		return LOOP_STOP;
+	if (capture_is_over(&life->run.capture))
 		return LOOP_STOP;
 	life->run.n_reports++;
 	arm_timer(life, clock_now_ns());
@@ -405,14 +420,22 @@ static int attach(struct run *run)
 	return !err && run->tool->start ? run->tool->start(run) : err;
 }
 
+static int start_capture(struct run *run)
+{
+	if (!run_captures(run))
+		return 0;
+	return run->out_is_stream ? msg_error("--when needs --output to files")
+				  : capture_start(&run->capture, run->loop);
+}
+
 /*
  * Prepares and begins tracing. Slow steps come before the attach, so that tracing starts at one
  * moment. -EINTR: a signal has ended the run.
  */
 static int begin(struct run *run)
 {
-	static int (*const steps[])(struct run * run) = { object_open, configure, object_load,
-							  hooks_start, attach };
+	static int (*const steps[])(struct run * run) = { object_open, configure,     object_load,
+							  hooks_start, start_capture, attach };
 	int err = 0;
 
 	for (size_t i = 0; !err && i < ARRAY_SIZE(steps); i++)
@@ -470,6 +493,7 @@ static void close_output(struct life *life)
 static void close_life(struct life *life)
 {
 	hooks_finish(&life->run);
+	capture_finish(&life->run.capture);
 	object_close(&life->run);
 	loop_free(life->run.loop);
 	child_finish(&life->child);

@@ -322,6 +322,7 @@ static int check_stacks(struct run *run)
 	if (!stacks->writer)
 		return -EINVAL;
 	stacks->symbols.places = stacks->writer->is_exact;
+	run->writer = stacks->writer;
 	return 0;
 }
 

@@ -192,3 +192,97 @@ TEST(an_ignored_hangup_stays_ignored)
 	proc_signal(tool, SIGINT);
 	tool_finish(tool);
 }
+
+/* Returns the number of lines in a file. */
+static size_t line_count(const char *path)
+{
+	const char *text = file_read(path);
+
+	return text ? lines_with(text, "x") : 0;
+}
+
+/* Intervals pass until the condition holds. Only those around that moment have files. */
+TEST(a_capture_has_the_intervals_around_its_moment)
+{
+	const char *folder = folder_make(), *other = folder_make();
+	const char *count = text_of("%s/count", other), *flag = text_of("%s/flag", other), *text;
+	struct proc *tool = tool_start("runqlat", "--interval", "100ms", "--output",
+				       text_of("%s/r.json", folder), "--when",
+				       text_of("cmd:echo x >> %s; test -e %s", count, flag),
+				       "--before", "2", "--after", "1", "--once");
+
+	while (line_count(count) < 8 && !tool->has_ended)
+		proc_linger(tool, 10);
+	CHECK(file_write(flag, ""));
+	tool_finish(tool);
+	CHECK_HAS(tool->err, "test -e");
+	CHECK_HAS(tool->err, "captures: 1");
+	CHECK_EQ(folder_count(folder), 4);
+	for (int i = 1; i <= 4; i++) {
+		text = file_read(text_of("%s/r.00%d.json", folder, i));
+		CHECK(text && strstr(text, "{\"type\":\"run\"") == text);
+		CHECK(text && strstr(text, "{\"type\":\"capture\",\"reason\":\"cmd:echo"));
+	}
+}
+
+/* A captured series goes on: a second moment makes a second capture, with the next numbers. */
+TEST(signals_begin_captures)
+{
+	const char *folder = folder_make();
+	struct proc *work = work_start("pingpong", "101");
+	struct proc *tool =
+		tool_start_on(work, "runqlat", "--interval", "50ms", "--output",
+			      text_of("%s/r.txt", folder), "--when", "signal", "--before", "0",
+			      "--after", "0", "--cool-down", "0", "--captures", "2");
+
+	proc_signal(tool, SIGUSR1);
+	CHECK(proc_wait_for(tool, "capture 1 at"));
+	while (folder_count(folder) < 1 && !tool->has_ended)
+		proc_linger(tool, 10);
+	proc_signal(tool, SIGUSR1);
+	tool_finish(tool);
+	CHECK_HAS(tool->err, "capture 2 at");
+	CHECK_EQ(folder_count(folder), 2);
+	CHECK_HAS(file_read(text_of("%s/r.002.txt", folder)), "# captured at ");
+}
+
+static const char *pressure_lacks(void)
+{
+	const char *lacks = cgroups_lack();
+
+	if (!lacks && !file_read("/proc/pressure/cpu"))
+		lacks = "the kernel has no pressure stall information";
+	return lacks;
+}
+
+/* Four threads on one CPU, in a cgroup of their own: at least three of them wait at any time. */
+TEST_UNLESS(pressure_lacks, the_kernel_watches_the_pressure_of_a_cgroup)
+{
+	const char *folder = folder_make(), *path = cgroup_make("tracelets-pressure");
+	struct proc *work = work_start("spin", "-t", "4", "-c", text_of("%d", usable_cpu(0)));
+	struct proc *tool;
+
+	CHECK(cgroup_add(path, work->pid));
+	work_go(work);
+	tool = tool_run("runqlat", "--cgroup", path, "--interval", "200ms", "--output",
+			text_of("%s/r.csv", folder), "--when", "psi:cpu:50%", "--once");
+	proc_kill(work);
+	CHECK_HAS(tool->err, "psi:cpu:50%: tasks stalled for ");
+	CHECK(folder_count(folder) >= 3);
+}
+
+TEST(bad_captures_are_refused)
+{
+	static const char *const conditions[] = { "psi:disk:5",	    "psi:cpu", "psi:cpu:0%",
+						  "psi:cpu:5%:1ms", "cpu>-1",  "rss>x",
+						  "cmd:",	    "signals", "never" };
+	const char *path = text_of("%s/r.txt", folder_make());
+
+	for (size_t i = 0; i < ARRAY_SIZE(conditions); i++)
+		CHECK_REFUSED("--when", "runqlat", "--when", conditions[i], "--output", path, "1");
+	CHECK_REFUSED("--interval and --output", "runqlat", "--when", "cpu>5", "1");
+	CHECK_REFUSED("--once needs --when", "runqlat", "--once", "1");
+	CHECK_REFUSED("prometheus", "runqlat", "--when", "cpu>5", "--output",
+		      text_of("%s.prom", path), "1");
+	CHECK_STATUS(tool_try("runqlat", "--when", "rss>1M", "--output", path, "1"), 1);
+}

@@ -100,8 +100,11 @@ static void unpack(const char *packed, size_t size)
 		       .avail_out = sizeof(d->bytes) };
 
 	CHECK_EQ(inflateInit2(&z, 16 + MAX_WBITS), Z_OK);
-	CHECK_EQ(inflate(&z, Z_FINISH), Z_STREAM_END);
-	d->whole = (struct span){ d->bytes, d->bytes + z.total_out };
+	do { /* gzip files may be joined */
+		CHECK_EQ(inflateReset(&z), Z_OK);
+		CHECK_EQ(inflate(&z, Z_FINISH), Z_STREAM_END);
+	} while (z.avail_in);
+	d->whole = (struct span){ d->bytes, z.next_out };
 	inflateEnd(&z);
 }
 
@@ -483,4 +486,29 @@ TEST(counted_things_come_before_the_value)
 	CHECK_EQ(read_varint(&f.span), 7);
 	CHECK_EQ(read_varint(&f.span), 701);
 	CHECK(f.span.at == f.span.end);
+}
+
+/* The note is a comment, in a member of its own behind the profile's. */
+TEST(a_note_is_the_last_comment)
+{
+	struct writer_facts facts = {
+		.tool = "profile", .host = "h", .kernel = "k", .gets_note = true
+	};
+	struct writer_style style = { .facts = &facts };
+	uint64_t last = 0;
+	size_t size = 0;
+	struct field f;
+	char *packed = PRINTED(file, {
+		pprof_writer.write(file, p, &style);
+		writer_note(file, "pprof", "cpu>90%: 97 %", 1800000000123456789ULL);
+		fflush(file);
+		size = (size_t)ftello(file);
+	});
+
+	decode(packed, size);
+	for (size_t i = 0; find_field(d->whole, 13, i, &f); i++)
+		while (f.span.at < f.span.end)
+			last = read_varint(&f.span);
+	CHECK_EQ(last, d->n_strings - 1);
+	CHECK_STR(d->strings[last], "captured at 2027-01-15T08:00:00.123Z: cpu>90%: 97 %");
 }

@@ -399,3 +399,25 @@ TEST(folded_merges_a_large_profile)
 	CHECK(!strncmp(text, "app;f0 100\napp;f1 100\napp;f10 100\n", 33));
 	profile_free(p);
 }
+
+/* Comments of folded stacks, lines of JSON, a text in a picture that is still well formed. */
+TEST(notes_follow_what_is_written)
+{
+	const uint64_t moment = 1800000000123456789ULL;
+	struct profile *none = profile_new("samples", NULL, NULL);
+	char *text = PRINTED(f, writer_note(f, "folded", "cmd:a;b\n", moment));
+	char *json = PRINTED(f, writer_note(f, "json", "a \"b\"", moment));
+	char *csv = PRINTED(f, writer_note(f, "csv", "a", moment));
+	char *svg = PRINTED(f, {
+		svg_writer.write(f, none, &plain);
+		writer_note(f, "svg", "cpu>9%", moment);
+	});
+
+	profile_free(none);
+	CHECK_STR(text, "# captured at 2027-01-15T08:00:00.123Z: cmd:a;b\\x0a\n");
+	CHECK_STR(json, "{\"type\":\"capture\",\"reason\":\"a \\\"b\\\"\","
+			"\"moment\":\"2027-01-15T08:00:00.123Z\"}\n");
+	CHECK_STR(csv, "");
+	CHECK_HAS(svg, "captured at 2027-01-15T08:00:00.123Z: cpu&gt;9%</text>\n</svg>\n");
+	CHECK(strstr(svg, "</svg>") == strrchr(svg, '<'));
+}

@@ -16,8 +16,9 @@
 #include "output/functions.h"
 #include "output/quantity.h"
 
-#define FALSE_ALARMS 0.001 /* share of comparisons of equal sides in which a difference counts */
-#define MAX_DIGITS   1e18  /* fits into 64 bits */
+#define ONE_FALSE_IN 1000ULL /* comparisons of equal sides: in one, a difference counts */
+#define LN_2	     0.6931471805599453
+#define MAX_DIGITS   1e18 /* fits into 64 bits */
 
 enum side { BEFORE, AFTER, N_SIDES };
 
@@ -108,6 +109,11 @@ static int read_run(struct comparison *c, size_t i)
 
 /* ---- noise ---- */
 
+static double larger_of(double a, double b)
+{
+	return a > b ? a : b;
+}
+
 static void average(struct values *values, double runs)
 {
 	double spread;
@@ -144,30 +150,30 @@ static double find_dispersion(const struct comparison *c)
 			mean += c->list[i]->sides[side].mean;
 		}
 	found = mean > 0 ? variance / mean : 0;
-	return strcmp(c->how->picture.unit, "samples") ? found : fmax(found, 1);
+	return strcmp(c->how->picture.unit, "samples") ? found : larger_of(found, 1);
 }
 
 /* Scales a side's mean. Returns the variance of the scaled mean. */
 static double scale_side(const struct comparison *c, struct entry *entry, enum side side)
 {
 	struct values *values = &entry->sides[side];
-	double variance = fmax(values->variance, c->dispersion * values->mean);
+	double variance = larger_of(values->variance, c->dispersion * values->mean);
 
 	values->mean *= c->scales[side];
 	return c->scales[side] * c->scales[side] * variance / c->runs[side];
 }
 
 /*
- * Sets growth and noise. The noise is a multiple of the standard deviation: normal values exceed
- * z of them with a chance of at most exp(-z * z / 2) / 2, in each of n functions.
+ * Sets growth and noise, z standard deviations: normal values exceed these with a chance of at most
+ * exp(-z * z / 2) / 2, in each of n functions. The logarithm to the base 2 is rounded up.
  */
 static void measure(const struct comparison *c, struct entry *entry)
 {
-	double z = sqrt(2 * log((double)c->n / (2 * FALSE_ALARMS)));
+	int bits = 64 - __builtin_clzll((c->n + 1) * ONE_FALSE_IN / 2);
 	double variance = scale_side(c, entry, BEFORE) + scale_side(c, entry, AFTER);
 
 	entry->growth = entry->sides[AFTER].mean - entry->sides[BEFORE].mean;
-	entry->noise = z * sqrt(variance);
+	entry->noise = sqrt(2 * LN_2 * bits * variance);
 }
 
 static int compare_entries(const void *a, const void *b)
@@ -204,8 +210,8 @@ static void print_value(const struct comparison *c, FILE *f, const char *plus, d
 		digits *= 10;
 	for (; digits > MAX_DIGITS && decimals; decimals--)
 		digits /= 10;
-	quantity_format_short(text, (uint64_t)fmin(round(digits), MAX_DIGITS), decimals,
-			      c->how->picture.unit);
+	quantity_format_short(text, digits < MAX_DIGITS ? (uint64_t)(digits + 0.5) : UINT64_MAX,
+			      decimals, c->how->picture.unit);
 	snprintf(sign, sizeof(sign), "%s%s", value < 0 ? "-" : plus, text);
 	fprintf(f, "%12s ", sign);
 }

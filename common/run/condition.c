@@ -1,0 +1,538 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Conditions of --when; see condition.h. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/msg.h"
+#include "base/parse.h"
+#include "base/readfile.h"
+#include "run/condition.h"
+
+#define PRESSURE_FOLDER	  "/proc/pressure"
+#define MIN_WINDOW_NS	  (500 * NS_PER_MS) /* the kernel's limits */
+#define MAX_WINDOW_NS	  (10 * NS_PER_S)
+#define DEFAULT_WINDOW_NS (2 * NS_PER_S) /* needs no capability */
+#define FILE_MAX_BYTES	  (1 << 20)
+
+struct condition_kind {
+	const char *prefix; /* beginning of the condition's text */
+	int (*parse)(struct condition *condition, const char *what, const char *rest);
+	int (*open)(struct condition *condition);
+	void (*test)(struct condition *condition, uint64_t interval_ns);
+};
+
+__attribute__((format(printf, 2, 3))) static void hold(const struct condition *condition,
+						       const char *format, ...)
+{
+	struct conditions *all = condition->all;
+	char *value = NULL, *reason;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&value, format, args) < 0)
+		value = NULL;
+	va_end(args);
+	reason = mem_printf("%s: %s", condition->text, value ? value : "holds");
+	all->holds(reason, all->arg);
+	free(reason);
+	free(value);
+}
+
+/* Parses "90%" or "90". */
+static int parse_percent(const char *what, const char *text, uint64_t max, uint64_t *percent)
+{
+	char *number = mem_strdup(text), *end = number + strlen(number);
+	int err;
+
+	if (end > number && end[-1] == '%')
+		end[-1] = '\0';
+	err = parse_uint(what, number, 1, max, percent);
+	free(number);
+	return err;
+}
+
+/* ---- pressure ---- */
+
+/* Parses "cpu:20%:2s". */
+static int parse_pressure(struct condition *condition, const char *what, const char *rest)
+{
+	char *text = mem_strdup(rest), *percent = strchr(text, ':'), *window = NULL;
+	int err = 0;
+
+	if (percent) {
+		*percent++ = '\0';
+		window = strchr(percent, ':');
+	}
+	if (window)
+		*window++ = '\0';
+	condition->detail = !strcmp(text, "cpu")      ? "cpu"
+			    : !strcmp(text, "memory") ? "memory"
+			    : !strcmp(text, "io")     ? "io"
+						      : NULL;
+	condition->window_ns = DEFAULT_WINDOW_NS;
+	if (!condition->detail || !percent)
+		err = msg_error("%s: '%s' is not cpu, memory or io with a percentage (example: "
+				"psi:cpu:20%%)",
+				what, condition->text);
+	if (!err)
+		err = parse_percent(what, percent, 99, &condition->limit);
+	if (!err && window)
+		err = parse_duration(what, window, NS_PER_S, &condition->window_ns);
+	free(text);
+	if (!err && (condition->window_ns < MIN_WINDOW_NS || condition->window_ns > MAX_WINDOW_NS))
+		err = msg_error("%s: '%s': the window must be 500 ms to 10 s", what,
+				condition->text);
+	return err;
+}
+
+static uint64_t threshold_us(const struct condition *condition)
+{
+	return condition->window_ns * condition->limit / (100 * NS_PER_US);
+}
+
+static void stop_watching(struct condition *condition)
+{
+	if (condition->fd >= 0)
+		close(condition->fd);
+	condition->fd = -1;
+}
+
+/*
+ * Reads the total of stalls. Of earlier totals it keeps one that is older than the window, but not
+ * by much. Returns how much has been added to that.
+ */
+static uint64_t update_stalls(struct condition *condition)
+{
+	struct condition_stall *stalls = condition->stalls, now = { .time_ns = clock_now_ns() };
+	char text[256] = "";
+	const char *total;
+
+	if (pread(condition->fd, text, sizeof(text) - 1, 0) < 0)
+		return 0;
+	total = strstr(text, "total=");
+	now.total_us = total ? strtoull(total + strlen("total="), NULL, 10) : 0;
+	if (!stalls[0].time_ns)
+		stalls[0] = stalls[1] = now;
+	if (now.time_ns - stalls[1].time_ns > condition->window_ns) {
+		stalls[0] = stalls[1];
+		stalls[1] = now;
+	}
+	return now.total_us - stalls[0].total_us;
+}
+
+static void test_pressure(struct condition *condition, uint64_t interval_ns)
+{
+	(void)interval_ns;
+	if (condition->fd >= 0)
+		update_stalls(condition);
+}
+
+/*
+ * Handles the kernel's event. A new trigger may report a stall that was long ago: Linux 6.18
+ * compares its first totals with those of another clock. A trigger whose cgroup was removed
+ * reports errors for ever.
+ */
+static enum loop_verdict on_pressure(int fd, void *arg)
+{
+	struct condition *condition = arg;
+	struct pollfd now = { .fd = fd, .events = POLLPRI };
+	uint64_t stalled_us;
+
+	if (poll(&now, 1, 0) > 0 && now.revents & POLLERR) {
+		msg_warn("%s: cgroup removed, no longer watched", condition->text);
+		stop_watching(condition);
+		return LOOP_GO;
+	}
+	stalled_us = update_stalls(condition);
+	if (stalled_us >= threshold_us(condition))
+		hold(condition, "tasks stalled for %.0f ms (limit: %.0f ms in %.1f s)",
+		     (double)stalled_us / 1000, (double)threshold_us(condition) / 1000,
+		     (double)condition->window_ns / NS_PER_S);
+	return LOOP_GO;
+}
+
+static int refuse_pressure(const struct condition *condition, const char *path)
+{
+	bool is_there = !access(PRESSURE_FOLDER "/cpu", R_OK);
+
+	if (errno == ENOENT && !is_there)
+		return msg_error("--when %s: the kernel has no pressure stall information "
+				 "(CONFIG_PSI, boot option psi=1)",
+				 condition->text);
+	if (errno == EOPNOTSUPP)
+		return msg_error("--when %s: pressure stall information is disabled (boot option "
+				 "psi=1)",
+				 condition->text);
+	if (errno == EINVAL)
+		return msg_error("--when %s: refused by the kernel (use a window of 2, 4, 6, 8 or "
+				 "10 s, or CAP_SYS_RESOURCE)",
+				 condition->text);
+	return msg_errno(-errno, "--when %s: %s", condition->text, path);
+}
+
+static int open_pressure(struct condition *condition)
+{
+	const char *cgroup = condition->all->target->cgroup;
+	char *path = cgroup ? mem_printf("%s/%s.pressure", cgroup, condition->detail)
+			    : mem_printf(PRESSURE_FOLDER "/%s", condition->detail);
+	char trigger[64];
+	int err = 0;
+
+	snprintf(trigger, sizeof(trigger), "some %" PRIu64 " %" PRIu64, threshold_us(condition),
+		 (uint64_t)(condition->window_ns / NS_PER_US));
+	condition->fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	if (condition->fd < 0 || write(condition->fd, trigger, strlen(trigger) + 1) < 0)
+		err = refuse_pressure(condition, path);
+	if (!err &&
+	    loop_watch_priority(condition->all->loop, condition->fd, on_pressure, condition))
+		err = msg_errno(-errno, "event loop: watch failed");
+	free(path);
+	update_stalls(condition);
+	return err;
+}
+
+/* ---- CPU time and memory of the target ---- */
+
+static int parse_cpu(struct condition *condition, const char *what, const char *rest)
+{
+	return parse_percent(what, rest, 1000000, &condition->limit);
+}
+
+static int parse_rss(struct condition *condition, const char *what, const char *rest)
+{
+	return parse_size(what, rest, &condition->limit);
+}
+
+/* Parses the rest of a file by a format with one number. Returns the number, 0 if there is none. */
+static uint64_t read_number(const char *path, const char *format)
+{
+	char *text = readfile(path, FILE_MAX_BYTES, NULL);
+	unsigned long long value = 0;
+
+	if (text && sscanf(text, format, &value) != 1)
+		value = 0;
+	free(text);
+	return value;
+}
+
+static uint64_t read_process_cpu(uint32_t pid)
+{
+	struct timespec used;
+	clockid_t clock;
+
+	if (clock_getcpuclockid((pid_t)pid, &clock) || clock_gettime(clock, &used))
+		return 0;
+	return (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec;
+}
+
+/* Returns the CPU time used by the machine, per CPU. */
+static uint64_t read_machine_cpu(void)
+{
+	unsigned long long user = 0, nice = 0, system = 0, irq = 0, softirq = 0, steal = 0;
+	uint64_t cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+	uint64_t ticks_per_s = (uint64_t)sysconf(_SC_CLK_TCK);
+	char *text = readfile("/proc/stat", FILE_MAX_BYTES, NULL);
+
+	if (text)
+		sscanf(text, "cpu %llu %llu %llu %*u %*u %llu %llu %llu", &user, &nice, &system,
+		       &irq, &softirq, &steal);
+	free(text);
+	return (user + nice + system + irq + softirq + steal) * NS_PER_S / ticks_per_s / cpus;
+}
+
+static uint64_t read_cpu(const struct condition_target *target)
+{
+	uint64_t used_ns = 0;
+	char *path;
+
+	if (target->cgroup) {
+		path = mem_printf("%s/cpu.stat", target->cgroup);
+		used_ns = read_number(path, "usage_usec %llu") * NS_PER_US;
+		free(path);
+		return used_ns;
+	}
+	for (size_t i = 0; i < target->n_pids; i++)
+		used_ns += read_process_cpu(target->pids[i]);
+	return target->n_pids ? used_ns : read_machine_cpu();
+}
+
+static int open_cpu(struct condition *condition)
+{
+	if (condition->all->target->is_partial)
+		return msg_error("--when %s: measures processes and cgroups (drop --tid or --comm)",
+				 condition->text);
+	condition->cpu_ns = read_cpu(condition->all->target);
+	return 0;
+}
+
+static void test_cpu(struct condition *condition, uint64_t interval_ns)
+{
+	uint64_t now_ns = read_cpu(condition->all->target), before_ns = condition->cpu_ns;
+	double percent;
+
+	condition->cpu_ns = now_ns;
+	if (now_ns <= before_ns || !interval_ns)
+		return; /* a process has exited */
+	percent = 100 * (double)(now_ns - before_ns) / (double)interval_ns;
+	if (percent > (double)condition->limit)
+		hold(condition, "%.0f %%", percent);
+}
+
+static int open_rss(struct condition *condition)
+{
+	const struct condition_target *target = condition->all->target;
+
+	return target->n_pids && !target->is_partial
+		       ? 0
+		       : msg_error("--when %s: needs -p or a command", condition->text);
+}
+
+static void test_rss(struct condition *condition, uint64_t interval_ns)
+{
+	const struct condition_target *target = condition->all->target;
+	uint64_t bytes = 0;
+
+	(void)interval_ns;
+	for (size_t i = 0; i < target->n_pids; i++) {
+		char *path = mem_printf("/proc/%" PRIu32 "/statm", target->pids[i]);
+
+		bytes += read_number(path, "%*u %llu") * (uint64_t)sysconf(_SC_PAGESIZE);
+		free(path);
+	}
+	if (bytes > condition->limit)
+		hold(condition, "%.1f MiB", (double)bytes / (1 << 20));
+}
+
+/* ---- waits for a CPU ---- */
+
+/*
+ * Reads how long a thread has waited on run queues since it began, from the kernel's file
+ * (Documentation/scheduler/sched-stats.rst). Returns the part since the last test; all for a new
+ * thread.
+ */
+static uint64_t read_delay(const struct condition *condition, struct idmap *delays, const char *pid,
+			   const char *tid)
+{
+	char *path = mem_printf("/proc/%s/task/%s/schedstat", pid, tid);
+	uint64_t id = strtoull(tid, NULL, 10), *delay = mem_zalloc(1, sizeof(*delay));
+	const uint64_t *before = idmap_find(&condition->delays, id);
+
+	*delay = read_number(path, "%*u %llu");
+	free(path);
+	idmap_add(delays, id, delay);
+	return *delay - (before && *before <= *delay ? *before : 0);
+}
+
+static uint64_t read_delays(const struct condition *condition, struct idmap *delays, uint32_t pid)
+{
+	char *text = mem_printf("%" PRIu32, pid), *path = mem_printf("/proc/%s/task", text);
+	DIR *folder = opendir(path);
+	const struct dirent *entry;
+	uint64_t sum_ns = 0;
+
+	while (folder && (entry = readdir(folder)))
+		if (*entry->d_name != '.')
+			sum_ns += read_delay(condition, delays, text, entry->d_name);
+	if (folder)
+		closedir(folder);
+	free(path);
+	free(text);
+	return sum_ns;
+}
+
+static void test_runq(struct condition *condition, uint64_t interval_ns)
+{
+	const struct condition_target *target = condition->all->target;
+	struct idmap delays = {};
+	uint64_t sum_ns = 0;
+	double percent;
+
+	for (size_t i = 0; i < target->n_pids; i++)
+		sum_ns += read_delays(condition, &delays, target->pids[i]);
+	idmap_free(&condition->delays, free);
+	condition->delays = delays;
+	percent = interval_ns ? 100 * (double)sum_ns / (double)interval_ns : 0;
+	if (percent > (double)condition->limit)
+		hold(condition, "%.0f %%", percent);
+}
+
+static int open_runq(struct condition *condition)
+{
+	if (access("/proc/self/schedstat", R_OK))
+		return msg_error("--when %s: the kernel has no /proc/PID/schedstat",
+				 condition->text);
+	if (open_rss(condition))
+		return -EINVAL;
+	test_runq(condition, 0);
+	return 0;
+}
+
+/* ---- commands ---- */
+
+static int parse_command(struct condition *condition, const char *what, const char *rest)
+{
+	condition->detail = rest;
+	return *rest ? 0 : msg_error("%s: cmd: a command must follow", what);
+}
+
+/* Starts a shell in a process group of its own, so that the command's children end with it. */
+static int spawn(pid_t *child, const char *command)
+{
+	char shell[] = "sh", option[] = "-c";
+	char *argv[] = { shell, option, (char *)command, NULL };
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t how;
+	sigset_t none, ignored;
+	int err;
+
+	sigemptyset(&none);
+	sigemptyset(&ignored);
+	sigaddset(&ignored, SIGPIPE);
+	sigaddset(&ignored, SIGXFSZ);
+	posix_spawnattr_init(&how);
+	posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
+					       POSIX_SPAWN_SETSIGDEF);
+	posix_spawnattr_setsigmask(&how, &none);
+	posix_spawnattr_setsigdefault(&how, &ignored);
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+	err = posix_spawn(child, "/bin/sh", &files, &how, argv, environ);
+	posix_spawn_file_actions_destroy(&files);
+	posix_spawnattr_destroy(&how);
+	return -err;
+}
+
+static enum loop_verdict on_command_end(int fd, void *arg)
+{
+	struct condition *condition = arg;
+	int status = -1;
+
+	(void)fd;
+	waitpid(condition->child, &status, 0);
+	stop_watching(condition);
+	condition->child = 0;
+	if (WIFEXITED(status) && !WEXITSTATUS(status))
+		hold(condition, "exit status 0");
+	return LOOP_GO;
+}
+
+static void end_command(struct condition *condition)
+{
+	if (!condition->child)
+		return;
+	kill(-condition->child, SIGKILL);
+	waitpid(condition->child, NULL, 0);
+	stop_watching(condition);
+	condition->child = 0;
+}
+
+static int start_command(struct condition *condition)
+{
+	int err = spawn(&condition->child, condition->detail);
+
+	if (err) {
+		condition->child = 0;
+		return msg_errno(err, "--when %s: start failed", condition->text);
+	}
+	condition->fd = (int)syscall(SYS_pidfd_open, condition->child, 0);
+	err = condition->fd < 0
+		      ? -errno
+		      : loop_watch(condition->all->loop, condition->fd, on_command_end, condition);
+	return err ? msg_errno(err, "--when %s: watch failed", condition->text) : 0;
+}
+
+static void test_command(struct condition *condition, uint64_t interval_ns)
+{
+	(void)interval_ns;
+	if (condition->child)
+		msg_debug("%s: still running after an interval, killed", condition->text);
+	end_command(condition);
+	start_command(condition);
+}
+
+/* ---- all ---- */
+
+/* SIGUSR1 begins a capture with every condition. */
+static int parse_signal(struct condition *condition, const char *what, const char *rest)
+{
+	return *rest ? msg_error("%s: '%s' is not a condition", what, condition->text) : 0;
+}
+
+static const struct condition_kind kinds[] = {
+	{ "psi:", parse_pressure, open_pressure, test_pressure },
+	{ "cpu>", parse_cpu, open_cpu, test_cpu },
+	{ "runq>", parse_cpu, open_runq, test_runq },
+	{ "rss>", parse_rss, open_rss, test_rss },
+	{ "cmd:", parse_command, start_command, test_command },
+	{ "signal", parse_signal, NULL, NULL },
+};
+
+int conditions_parse(const char *what, const char *text, void *dest)
+{
+	struct conditions *conditions = dest;
+	struct condition condition = { .text = text, .fd = -1 };
+
+	if (conditions->n == CONDITIONS_MAX)
+		return msg_error("%s: at most %d conditions", what, CONDITIONS_MAX);
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (!strncmp(text, kinds[i].prefix, strlen(kinds[i].prefix)))
+			condition.kind = &kinds[i];
+	if (!condition.kind)
+		return msg_error("%s: '%s' is not a condition (examples: psi:cpu:20%%, cpu>90%%, "
+				 "runq>50%%, rss>2G, signal, cmd:COMMAND)",
+				 what, text);
+	if (condition.kind->parse(&condition, what, text + strlen(condition.kind->prefix)))
+		return -EINVAL;
+	conditions->list[conditions->n++] = condition;
+	return 0;
+}
+
+int conditions_open(struct conditions *conditions)
+{
+	int err = 0;
+
+	conditions->tested_ns = clock_now_ns();
+	for (size_t i = 0; !err && i < conditions->n; i++) {
+		conditions->list[i].all = conditions;
+		if (conditions->list[i].kind->open)
+			err = conditions->list[i].kind->open(&conditions->list[i]);
+	}
+	return err;
+}
+
+void conditions_test(struct conditions *conditions)
+{
+	uint64_t now_ns = clock_now_ns(), interval_ns = now_ns - conditions->tested_ns;
+
+	conditions->tested_ns = now_ns;
+	for (size_t i = 0; i < conditions->n; i++)
+		if (conditions->list[i].kind->test)
+			conditions->list[i].kind->test(&conditions->list[i], interval_ns);
+}
+
+void conditions_close(struct conditions *conditions)
+{
+	for (size_t i = 0; i < conditions->n; i++) {
+		end_command(&conditions->list[i]);
+		stop_watching(&conditions->list[i]);
+		idmap_free(&conditions->list[i].delays, free);
+	}
+}

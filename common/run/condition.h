@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Conditions of --when: "psi:cpu:20%", "cpu>90%", "runq>50%",
+ * "rss>2G", "cmd:COMMAND". The kernel watches
+ * pressure (Documentation/accounting/psi.rst); the others are tested once per interval.
+ */
+#ifndef CONDITION_H
+#define CONDITION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/idmap.h"
+
+#define CONDITIONS_MAX 8
+
+struct loop;
+
+/* What a run traces, as far as conditions measure it. All zero: the whole machine. */
+struct condition_target {
+	const uint32_t *pids;
+	size_t n_pids;
+	const char *cgroup; /* folder of a cgroup (v2); NULL: none */
+	bool is_partial;    /* selected by more than processes and cgroups */
+};
+
+/* Called when a condition holds. reason: the condition and the measured value. */
+typedef void condition_fn(const char *reason, void *arg);
+
+struct condition_kind;
+
+struct condition {
+	const struct condition_kind *kind;
+	const char *text;   /* as given */
+	const char *detail; /* what kind it is of: "cpu" of "psi:cpu:20%", the command */
+	uint64_t limit;	    /* percent, or bytes */
+	uint64_t window_ns;
+	struct condition_stall {
+		uint64_t time_ns, total_us;
+	} stalls[2]; /* totals of a pressure file: at least a window ago, and later */
+	struct conditions *all;
+
+	int fd;		     /* pressure file, or pidfd of the command; -1: none */
+	pid_t child;	     /* the command; 0: none */
+	struct idmap delays; /* uint64_t by thread: time on run queues at the last test, ns */
+	uint64_t cpu_ns;     /* CPU time used at the last test */
+};
+
+struct conditions {
+	struct condition list[CONDITIONS_MAX];
+	size_t n;
+
+	const struct condition_target *target;
+	struct loop *loop;
+	condition_fn *holds;
+	void *arg;
+	uint64_t tested_ns; /* time of the last test */
+};
+
+/* An opt_parse_fn: adds a condition (dest: struct conditions *). */
+int conditions_parse(const char *what, const char *text, void *dest);
+
+/*
+ * Begins to watch, after the members `target` to `arg` are set; they must stay valid. 0 or -errno,
+ * printed.
+ */
+int conditions_open(struct conditions *conditions);
+
+/* Tests at the end of an interval, and starts commands for the next one. */
+void conditions_test(struct conditions *conditions);
+
+void conditions_close(struct conditions *conditions);
+
+#endif
