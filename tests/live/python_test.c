@@ -501,10 +501,10 @@ static void trace_later_python(const char *name, const char *option, const char 
 	const char *script = text_of("%s/later.py", folder_make());
 	struct proc *work, *tool;
 
-	CHECK(file_write(script, "import time\n"
+	CHECK(file_write(script, "import mmap, time\n"
 				 "def busy():\n"
 				 "    while True:\n"
-				 "        bytearray(1 << 20)\n"
+				 "        mmap.mmap(-1, 4096)[0] = 1\n"
 				 "        time.sleep(0.001)\n"
 				 "busy()\n"));
 	work = work_start_in(NULL, NULL, "/bin/sh", ARGV("sh", "-c", later, python_path(), script));
