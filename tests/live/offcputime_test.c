@@ -629,7 +629,7 @@ TEST(a_report_tells_what_was_lost_in_its_time)
 	unsigned long long lost = 0;
 
 	work_go(work);
-	for (int i = 0; i < 600 && !lost; i++) {
+	for (int i = 0; i < 6000 && !lost; i++) {
 		proc_linger(tool, 20);
 		lost = last_number(tool->out, "\"lost\":");
 	}

@@ -504,14 +504,17 @@ static void trace_later_python(const char *name, const char *option, const char 
 	CHECK(file_write(script, "import mmap, time\n"
 				 "def busy():\n"
 				 "    while True:\n"
-				 "        mmap.mmap(-1, 4096)[0] = 1\n"
-				 "        time.sleep(0.001)\n"
+				 "        for _ in range(100):\n"
+				 "            mmap.mmap(-1, 4096)[0] = 1\n"
+				 "            time.sleep(0.001)\n"
+				 "        print('@rounds', flush=True)\n"
 				 "busy()\n"));
 	work = work_start_in(NULL, NULL, "/bin/sh", ARGV("sh", "-c", later, python_path(), script));
 	tool = tool_start_on(work, name, "-v", "-U", "-f", option, value);
 	work_go(work);
 	await_programs(tool);
-	proc_linger(tool, 2000);
+	proc_linger(work, 1);
+	wait_for_lines(work, "@rounds", lines_with(work->out, "@rounds") + 15);
 	tool_stop(tool);
 	if (!folded_count(leave_python(tool->out), NULL, "<module> (later.py);busy (later.py)"))
 		UNIT_FAIL("%s: no functions: %.3000s", name, tool->out);
