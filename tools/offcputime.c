@@ -14,6 +14,7 @@
 #include "offcputime/locks_alias.h"
 #include "offcputime/wait_states.h"
 #include "run/tool.h"
+#include "stacks/goroutine_waits.h"
 #include "stacks/stacks.h"
 #include "stacks/unwind_maps.h"
 #include "stacks/waits.h"
@@ -88,6 +89,8 @@ static const struct stacks_spec stacks = {
 	.needs_kernel = needs_kernel,
 	.hidden_remark = hidden_remark,
 	.walkers = wait_walkers,
+	.group_mark = goroutine_waits_mark,
+	.shows = goroutine_waits_show,
 	.add_metrics = wait_metrics_add,
 };
 
@@ -119,11 +122,19 @@ static int configure(struct run *run)
 	return waits_configure(run, &settings);
 }
 
+static int start(struct run *run)
+{
+	int err = goroutine_waits_start(run);
+
+	return err ? err : waits_start(run);
+}
+
 /* Counts waits that continue up to now, and reports. */
 static int report(struct run *run)
 {
 	int err = run->is_peek ? 0 : waits_end_window(run);
 
+	goroutine_waits_end_window(run);
 	return err ? err : stacks_report(run);
 }
 
@@ -145,6 +156,7 @@ static const struct tool offcputime = {
 	.modules = { { &target_module, &target },
 		     { &taskstate_module },
 		     { &kernel_tables_module },
+		     { &goroutines_module },
 		     { &stacks_module, &stacks },
 		     { &stacks_top_module },
 		     { &unwind_module, NULL, stacks_want_user },
@@ -152,7 +164,7 @@ static const struct tool offcputime = {
 	.skeleton = &waits_skeleton,
 	.check = check,
 	.configure = configure,
-	.start = waits_start,
+	.start = start,
 	.report = report,
 };
 

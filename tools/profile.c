@@ -9,6 +9,7 @@
 #include "modules/taskstate.h"
 #include "profile/wall.h"
 #include "run/tool.h"
+#include "stacks/goroutine_waits.h"
 #include "stacks/stacks.h"
 #include "stacks/unwind_maps.h"
 #include "stacks/waits.h"
@@ -55,6 +56,8 @@ static const struct sampler_spec sampler = { .program = "profile_sample" };
 
 static const struct stacks_spec wall_stacks = {
 	WALL_STACKS,
+	.group_mark = goroutine_waits_mark,
+	.shows = goroutine_waits_show,
 	.annotates = annotates,
 	.by_thread = is_by_thread,
 	.walkers = wait_walkers,
@@ -80,6 +83,13 @@ static int report(struct run *run)
 	return stacks_report(run);
 }
 
+static int start_wall(struct run *run)
+{
+	int err = goroutine_waits_start(run);
+
+	return err ? err : waits_start(run);
+}
+
 static const struct tool wall = {
 	.name = "profile",
 	.unit = "microseconds",
@@ -88,13 +98,14 @@ static const struct tool wall = {
 	.modules = { { &target_module },
 		     { &taskstate_module, &wall_taskstate },
 		     { &kernel_tables_module },
+		     { &goroutines_module },
 		     { &stacks_module, &wall_stacks },
 		     { &stacks_top_module },
 		     { &unwind_module, NULL, stacks_want_user },
 		     { &sampler_module, &wall_sampler },
 		     { &wall_module } },
 	.skeleton = &waits_skeleton,
-	.start = waits_start,
+	.start = start_wall,
 	.report = wall_report,
 };
 
@@ -115,6 +126,7 @@ static const struct tool profile = {
 	.modules = { { &target_module },
 		     { &taskstate_module, NULL, wall_is_asked_for },
 		     { &kernel_tables_module, NULL, wall_is_asked_for },
+		     { &goroutines_module, NULL, wall_is_asked_for },
 		     { &stacks_module, &stacks },
 		     { &stacks_top_module },
 		     { &unwind_module, NULL, stacks_want_user },

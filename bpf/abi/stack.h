@@ -98,7 +98,7 @@ struct stack_key {
 	__u8 state;  /* letter of the task's state; 0: none */
 	__u8 remark; /* number of the tool's remark; 0: none */
 	char comm[TASK_COMM_LEN];
-	__u32 none; /* padding, 0 */
+	__u32 group; /* number of the loader's own marker; 0, as in BPF: none */
 };
 
 struct stack_settings {

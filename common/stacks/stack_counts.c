@@ -191,6 +191,12 @@ static void gather_sum(const void *key_data, const void *sum_data, void *arg)
 	stack_sums_add(gathering->sums, &key, sum);
 }
 
+void stack_counts_add(struct stack_counts *counts, const struct stack_key *key,
+		      const struct stack_sum *sum)
+{
+	gather_sum(key, sum, &(struct gathering){ counts, &counts->gathered, false });
+}
+
 /* Returns true if no task has this id, a pid or a tid: kill(2) accepts both. */
 static bool is_gone(uint32_t id)
 {

@@ -72,6 +72,10 @@ struct stack_counts {
 void stack_counts_configure(struct run *run, const struct stack_counts *counts);
 void stack_counts_leave_out(const struct run *run, const struct stack_counts *counts);
 
+/* Adds a count that doesn't come from BPF, between reports. */
+void stack_counts_add(struct stack_counts *counts, const struct stack_key *key,
+		      const struct stack_sum *sum);
+
 /*
  * Opens the tables after load. resolver: borrowed; defines the stacks. The caller sets by_process
  * if the report shows pids, and by_thread. Returns 0 or -errno, printed.

@@ -406,7 +406,7 @@ void stack_profile_add(struct stack_profile *p, const struct stack_key *key,
 	}
 	a.resolver = p->resolver;
 	a.without_kernel = p->without_kernel;
-	can_rest = !p->spec->rest_remark || key->remark == p->spec->rest_remark;
+	can_rest = !key->group && (!p->spec->rest_remark || key->remark == p->spec->rest_remark);
 	a.are_waits = p->spec->are_waits && can_rest;
 	a.folds_idle = p->folds_idle && can_rest;
 	a.is_go = a.is_idle = false;
@@ -418,7 +418,10 @@ void stack_profile_add(struct stack_profile *p, const struct stack_key *key,
 	show_sample(p, key, value, &a);
 	if (a.incomplete)
 		p->undefined += value->value;
-	count_reason(p, key->user_id, key->comm, value->value);
+	if (key->group)
+		p->reasons.goroutines += value->value;
+	else
+		count_reason(p, key->user_id, key->comm, value->value);
 	count_reason(p, a.waker_user, a.waker, value->value);
 	if (p->flaws)
 		stack_flaws_count(p->flaws, p->resolver, key, value->value);
@@ -436,11 +439,14 @@ void stack_reasons_add(struct stack_reasons *sum, const struct stack_reasons *mo
 	sum->managed += more->managed;
 	sum->bare += more->bare;
 	sum->go += more->go;
+	sum->goroutines += more->goroutines;
 	sum->go_idle += more->go_idle;
 }
 
 void stack_reasons_print_go(const struct stack_reasons *reasons)
 {
+	if (reasons->goroutines)
+		return;
 	if (reasons->go_idle)
 		msg_info("Go: blocked goroutines have no thread and are not shown; %.1f %% of "
 			 "thread time is [idle]",

@@ -56,6 +56,7 @@ struct stack_reasons {
 	uint64_t values[UNWIND_REASONS];
 	struct comm_sums incomplete;
 	uint64_t go, go_idle;	/* Go programs' threads: all, and idle ones */
+	uint64_t goroutines;	/* waits of goroutines, which are not threads' */
 	uint64_t managed, bare; /* runtimes' programs: all, and without all functions */
 };
 
@@ -90,7 +91,7 @@ void stack_profile_add(struct stack_profile *p, const struct stack_key *key,
  */
 void stack_reasons_print(struct stack_reasons *reasons);
 
-/* Prints that blocked goroutines are not shown, if there were Go programs. */
+/* Prints that blocked goroutines are not shown, if there were Go programs and none is. */
 void stack_reasons_print_go(const struct stack_reasons *reasons);
 
 /* Prints the share of runtimes' programs' stacks that have all functions, if there were any. */

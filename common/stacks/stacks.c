@@ -255,6 +255,11 @@ uint64_t stacks_define(const struct run *run, pid_t tgid, const uint64_t *words,
 	return stack_rings_define(&stacks_of(run)->rings, tgid, words, n, reason);
 }
 
+void stacks_count(const struct run *run, const struct stack_key *key, const struct stack_sum *sum)
+{
+	stack_counts_add(&stacks_of(run)->counts, key, sum);
+}
+
 struct watch *stacks_watch(const struct run *run)
 {
 	return user_stacks_watch(stacks_of(run)->user_stacks);
@@ -500,11 +505,18 @@ static void collect_value(const void *key, const void *value_data, void *arg)
 		stack_profile_add(&making->profile, key, value);
 }
 
-static void collect_sum(const void *key, const void *sum_data, void *arg)
+static void collect_sum(const void *key_data, const void *sum_data, void *arg)
 {
+	const struct stack_key *key = key_data;
 	const struct stack_sum *sum = sum_data;
 	struct making *making = arg;
+	const struct stacks_spec *spec = spec_of(making->run);
 	struct stacks_value value = { sum->value, { sum->part } };
+
+	if (spec->shows && !spec->shows(making->run, key))
+		return;
+	if (spec->group_mark)
+		value.group = spec->group_mark(making->run, key->group);
 
 	if (++making->n_sums % SUMS_AT_ONCE == 0)
 		stack_rings_catch_up(&making->stacks->rings);

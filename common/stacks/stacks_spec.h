@@ -13,6 +13,7 @@
 #include "output/profile.h"
 #include "run/bpfmap.h"
 
+struct stack_key;
 struct stack_sums;
 
 struct stacks_value {
@@ -79,6 +80,11 @@ struct stacks_spec {
 	 */
 	const char *const *walkers;
 	bool keeps_programs; /* no program is loaded again */
+
+	/* for keys with a group (struct stack_key): the marker at the stack's root */
+	const char *(*group_mark)(const struct run *run, uint32_t group);
+	/* returns false for keys that a report omits; NULL: none */
+	bool (*shows)(const struct run *run, const struct stack_key *key);
 
 	/* adds a report's metrics, in the raw unit without stacks; needs numbers_module */
 	void (*add_metrics)(struct run *run, const struct profile *profile);

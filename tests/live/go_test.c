@@ -95,6 +95,59 @@ TEST_UNLESS(heap_of_go_lacks, heap_of_go_without_a_profile_is_reported)
 	CHECK_HAS(tool->err, "Go's heap is not shown: the program has set runtime.MemProfileRate");
 }
 
+static const char *goroutines_lack(void)
+{
+#ifndef __x86_64__
+	return "goroutines are read on x86-64";
+#endif
+	return access(work_path("goknown"), X_OK) ? "needs package golang-go" : NULL;
+}
+
+/* Goroutines that wait all the time, n in each place, count n times the length of the run. */
+static void check_waits(const struct proc *tool, uint64_t n)
+{
+	static const char *const places[] = { "main.waitReceive", "main.waitSelect",
+					      "main.waitMutex",	  "main.waitGroup",
+					      "main.waitSleep",	  "main.waitDeep" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		CHECK_CLOSE(folded_sum_with(tool->out, "goknown", places[i]),
+			    n * truth_ms(tool) * 1000, 20);
+	CHECK_HAS(tool->out, "goknown;[goroutine: select];runtime.goexit;main.waitSelect;");
+	CHECK_LACKS(tool->err, "have no thread");
+}
+
+TEST_UNLESS(goroutines_lack, waits_of_goroutines_are_beside_those_of_threads)
+{
+	struct proc *work = work_start("goknown", "0", "7");
+	struct proc *tool = tool_run_on(work, "offcputime", "-f", "2");
+
+	check_waits(tool, 7);
+	CHECK_HAS(tool->out, "[idle]");
+}
+
+TEST_UNLESS(goroutines_lack, waits_of_goroutines_can_be_alone_or_absent)
+{
+	struct proc *work = work_start("goknown", "0", "7");
+	struct proc *tool = tool_run_on(work, "offcputime", "-f", "--goroutines", "only", "2");
+
+	check_waits(tool, 7);
+	CHECK_LACKS(tool->out, "[idle]");
+	tool = tool_run_on(work, "offcputime", "-f", "--goroutines", "no", "1");
+	CHECK_LACKS(tool->out, "[goroutine: ");
+	CHECK_HAS(tool->err, "blocked goroutines have no thread");
+}
+
+TEST_UNLESS(goroutines_lack, wall_time_has_waits_of_goroutines)
+{
+	struct proc *work = work_start("goknown", "0", "7");
+	struct proc *tool = tool_run_on(work, "profile", "--wall", "-f", "2");
+
+	check_waits(tool, 7);
+	CHECK_REFUSED("--wall", "profile", "--goroutines", "only", "-p", "1");
+	CHECK_REFUSED("--state", "offcputime", "--goroutines", "only", "--state", "D", "-p", "1");
+}
+
 static bool has_in_order(const char *line, const char *const *parts)
 {
 	for (; line && *parts; parts++)

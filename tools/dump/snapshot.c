@@ -312,8 +312,8 @@ static void take_goroutines(struct snapshot *s, struct maps *maps, struct taken 
 	taken->why_none = "its table of functions can't be read";
 	if (program)
 		goroutines = go_goroutines_open(program, &taken->why_none);
-	if (goroutines &&
-	    go_goroutines_sweep(goroutines, SWEEP_MAX_NS, &taken->sweep, note_goroutine, s))
+	if (goroutines && go_goroutines_sweep(goroutines, SWEEP_MAX_NS, SIZE_MAX, &taken->sweep,
+					      note_goroutine, s))
 		taken->why_none = "its memory can't be read";
 	adding.now_ns = clock_now_ns();
 	idmap_visit(&s->groups, add_group, &adding);

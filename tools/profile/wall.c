@@ -10,6 +10,7 @@
 #include "output/quantity.h"
 #include "output/remarks.h"
 #include "profile/wall.h"
+#include "stacks/goroutine_waits.h"
 #include "stacks/stack_counts.h"
 #include "stacks/stacks.h"
 #include "stacks/waits.h"
@@ -170,7 +171,8 @@ static void report(struct preparation *p, const struct stack_key *from, enum wal
 	if (kind == WALL_RUNNABLE || kind == WALL_THROTTLED)
 		key.state = 'R';
 	stack_sums_add(p->reported, &key, &sum);
-	p->totals->kinds_ns[kind] += value;
+	if (!key.group) /* a goroutine is not a thread */
+		p->totals->kinds_ns[kind] += value;
 }
 
 static uint64_t scale(uint64_t value, const struct stack_sum *owner)
@@ -256,6 +258,7 @@ int wall_report(struct run *run)
 {
 	int err = waits_end_window(run);
 
+	goroutine_waits_end_window(run);
 	sampler_count_missed(run);
 	if (!err)
 		err = stacks_report(run);

@@ -62,6 +62,7 @@ struct go_goroutines {
 	char reasons[REASONS_MAX][REASON_BYTES];
 	size_t n_reasons;
 	bool is_proven; /* a goroutine was as the layout says */
+	size_t n_sweeps;
 	uint64_t *list;
 	struct slot *slots; /* BATCH elements */
 };
@@ -252,13 +253,22 @@ static bool is_entry(const struct go_program *p, uint64_t pc)
 	return gopclntab_find(&p->table, pc - p->bias, &f) && f.start == pc - p->bias;
 }
 
+/* Returns true for functions of the runtime's own goroutines. */
+static bool is_runtimes(const char *name)
+{
+	return name && !strncmp(name, "runtime.", 8) && strcmp(name, "runtime.main") != 0;
+}
+
 /* The function before goexit must be the one that the goroutine began with. */
-static bool begins_at(const struct walk *w, uint64_t startpc)
+static bool begins_at(struct walk *w, uint64_t startpc)
 {
 	const struct go_program *p = w->g->p;
 	struct go_func f;
 
-	return gopclntab_find(&p->table, w->before - p->bias, &f) && f.start == startpc - p->bias;
+	if (!gopclntab_find(&p->table, w->before - p->bias, &f) || f.start != startpc - p->bias)
+		return false;
+	w->slot->found.is_runtimes = is_runtimes(gopclntab_name(&p->table, f.name));
+	return true;
 }
 
 static bool walk(const struct go_goroutines *g, struct slot *slot)
@@ -500,7 +510,23 @@ static int read_list(struct go_goroutines *g, size_t *n)
 	return 0;
 }
 
-int go_goroutines_sweep(struct go_goroutines *g, uint64_t max_ns, struct go_sweep *sweep,
+/* Reduces the list to at most max_n addresses, at equal distances; to others at each sweep. */
+static size_t thin_out(struct go_goroutines *g, size_t n, size_t max_n, struct go_sweep *sweep)
+{
+	size_t n_left = 0;
+
+	sweep->one_in = (n + max_n - 1) / max_n;
+	if (sweep->one_in <= 1) {
+		sweep->one_in = 1;
+		return n;
+	}
+	for (size_t i = g->n_sweeps++ % sweep->one_in; i < n; i += sweep->one_in)
+		g->list[n_left++] = g->list[i];
+	return n_left;
+}
+
+int go_goroutines_sweep(struct go_goroutines *g, uint64_t max_ns, size_t max_n,
+			struct go_sweep *sweep,
 			void (*visit)(const struct go_goroutine *goroutine, void *arg), void *arg)
 {
 	struct sweeping s = { g, sweep, visit, arg, clock_now_ns() + max_ns, false };
@@ -508,11 +534,14 @@ int go_goroutines_sweep(struct go_goroutines *g, uint64_t max_ns, struct go_swee
 	int err = read_list(g, &n);
 
 	*sweep = (struct go_sweep){};
-	for (int i = 0; !err && n && i < ATTEMPTS; i++) {
+	if (err)
+		return err;
+	n = thin_out(g, n, max_n, sweep);
+	for (int i = 0; n && i < ATTEMPTS; i++) {
 		s.is_last = i == ATTEMPTS - 1;
 		n = attempt(&s, n);
 	}
-	return err;
+	return 0;
 }
 
 /* ---- opening ---- */

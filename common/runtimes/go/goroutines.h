@@ -26,7 +26,8 @@ struct go_goroutine {
 	/* words as in struct stack_def, leaf first; n 0: no stack */
 	size_t n;
 	uint64_t words[GO_STACK_MAX];
-	bool is_cut; /* outer frames did not fit */
+	bool is_cut;	  /* outer frames did not fit */
+	bool is_runtimes; /* it began in the runtime, as the collector's */
 };
 
 /* Numbers of goroutines in a sweep; those without a stack by reason. */
@@ -35,7 +36,8 @@ struct go_sweep {
 	uint64_t running;    /* their stack is in use */
 	uint64_t changed;    /* they ran on while they were read */
 	uint64_t incomplete; /* the walk did not reach the function that they began with */
-	uint64_t unseen;     /* not read: the time was up, or there are too many */
+	uint64_t unseen;     /* not read: the time was up */
+	uint64_t one_in;     /* number of goroutines that each one stands for */
 };
 
 struct go_goroutines;
@@ -49,9 +51,11 @@ void go_goroutines_free(struct go_goroutines *g);
 
 /*
  * Reads all goroutines, except ended ones, for at most max_ns, and calls visit for each; *sweep
- * receives their numbers. 0; -EFAULT: the list can't be read.
+ * receives their numbers. Of more than max_n, one in sweep->one_in is read, in turn. 0; -EFAULT:
+ * the list can't be read.
  */
-int go_goroutines_sweep(struct go_goroutines *g, uint64_t max_ns, struct go_sweep *sweep,
+int go_goroutines_sweep(struct go_goroutines *g, uint64_t max_ns, size_t max_n,
+			struct go_sweep *sweep,
 			void (*visit)(const struct go_goroutine *goroutine, void *arg), void *arg);
 
 #endif

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Waits of goroutines; see goroutine_waits.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "abi/unwind_layout.h"
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/idmap.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/msg.h"
+#include "modules/target.h"
+#include "process/cgroups.h"
+#include "process/processes.h"
+#include "process/procstate.h"
+#include "runtimes/go/goroutines.h"
+#include "stacks/goroutine_waits.h"
+#include "stacks/stacks.h"
+
+#define PERIOD_NS      (50 * NS_PER_MS)
+#define LOOK_MAX_NS    (200 * NS_PER_MS)
+#define COST_FACTOR    50    /* looks take at most 1/N of a CPU */
+#define GOROUTINES_MAX 10000 /* per look: of more, a random part is looked at */
+#define MARKS_MAX      128   /* distinct states of goroutines */
+
+enum goroutines_mode { GOROUTINES_AUTO, GOROUTINES_ONLY, GOROUTINES_NO };
+
+struct go_process {
+	pid_t pid;
+	uint64_t cgroup_id;
+	char comm[TASK_COMM_LEN + 1];
+	struct go_program *program;
+	struct go_goroutines *goroutines; /* NULL: not a Go program, or it has ended */
+};
+
+struct goroutine_waits {
+	enum goroutines_mode mode;
+	struct go_process *processes;
+	size_t n_processes;
+	int timer_fd;	  /* -1: nothing to look at */
+	uint64_t last_ns; /* time of the last look; 0: none yet */
+	uint64_t random;
+	char *marks[MARKS_MAX]; /* by group - 1 */
+	size_t n_marks;
+	struct idmap stack_ids; /* of the current look, by words */
+
+	/* totals of the run */
+	uint64_t n_looks, n_seen, n_stackless, waits_ns;
+};
+
+static const struct goroutine_waits defaults = { .timer_fd = -1 };
+
+static struct goroutine_waits *waits_of(const struct run *run)
+{
+	return run_state(run, &goroutines_module);
+}
+
+/* ---- options ---- */
+
+static int parse_mode(const char *what, const char *text, void *dest)
+{
+	static const char *const names[] = { "auto", "only", "no" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(text, names[i])) {
+			*(enum goroutines_mode *)dest = (enum goroutines_mode)i;
+			return 0;
+		}
+	return msg_error("%s: '%s' is not auto, only or no", what, text);
+}
+
+static const struct opt opts[] = {
+	{ 0, "goroutines", "auto|only|no", OPT_PARSED(struct goroutine_waits, mode, parse_mode),
+	  "with -p: add waits of Go's goroutines, or show only these" },
+	{},
+};
+
+/* Returns an option that chooses among threads' waits; NULL: none was given. */
+static const char *chosen_part(const struct run *run)
+{
+	static const char *const options[] = { "state",
+					       "blocked",
+					       "runnable",
+					       "waker",
+					       "min-block-time",
+					       "max-block-time",
+					       "tid",
+					       "kernel-threads-only",
+					       "kernel-stacks-only" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
+		if (run_given(run, options[i]))
+			return options[i];
+	return NULL;
+}
+
+static int check_options(struct run *run)
+{
+	const struct goroutine_waits *waits = waits_of(run);
+
+	if (run_given(run, "goroutines") && !run_wants(run, &goroutines_module))
+		return msg_error("--goroutines needs --wall");
+	if (waits->mode != GOROUTINES_ONLY)
+		return 0;
+	if (!target_lists_pids(run))
+		return msg_error("--goroutines only: needs processes (-p PID)");
+	return chosen_part(run) ? msg_error("--goroutines only and --%s exclude each other",
+					    chosen_part(run))
+				: 0;
+}
+
+static bool is_wanted(const struct run *run)
+{
+	return waits_of(run)->mode != GOROUTINES_NO && target_lists_pids(run) && !run->is_metrics &&
+	       !chosen_part(run);
+}
+
+bool goroutine_waits_show(const struct run *run, const struct stack_key *key)
+{
+	return key->group || waits_of(run)->mode != GOROUTINES_ONLY;
+}
+
+/* ---- a look ---- */
+
+/* Returns the number of a state's marker; 0: there are too many. */
+static uint32_t find_group(struct goroutine_waits *waits, const char *state)
+{
+	char *mark = mem_printf("[goroutine: %s]", state);
+	size_t i = 0;
+
+	while (i < waits->n_marks && strcmp(waits->marks[i], mark) != 0)
+		i++;
+	if (i == waits->n_marks && i < MARKS_MAX)
+		waits->marks[waits->n_marks++] = mark;
+	else
+		free(mark);
+	return i < MARKS_MAX ? (uint32_t)i + 1 : 0;
+}
+
+const char *goroutine_waits_mark(const struct run *run, uint32_t group)
+{
+	const struct goroutine_waits *waits = waits_of(run);
+
+	return group && group <= waits->n_marks ? waits->marks[group - 1] : NULL;
+}
+
+struct look {
+	const struct run *run;
+	struct goroutine_waits *waits;
+	const struct go_process *process;
+	const struct go_sweep *sweep;
+	uint64_t since_ns; /* time since the last look */
+};
+
+/* Defines a stack, once per look. */
+static uint64_t define_stack(const struct look *look, const struct go_goroutine *g)
+{
+	uint64_t hash = hash_add(hash_words(g->words, g->n), (uint64_t)look->process->pid) | 1;
+	uint64_t *id = idmap_find(&look->waits->stack_ids, hash);
+
+	if (id)
+		return *id;
+	id = mem_zalloc(1, sizeof(*id));
+	*id = stacks_define(look->run, look->process->pid, g->words, g->n,
+			    g->is_cut ? UNWIND_DEPTH : UNWIND_COMPLETE);
+	idmap_add(&look->waits->stack_ids, hash, id);
+	return *id;
+}
+
+/*
+ * Counts a goroutine that waits. The runtime's own ones always do, and are omitted, as are those in
+ * a system call, which have a thread, unless threads are omitted.
+ */
+static void count_goroutine(const struct go_goroutine *g, void *arg)
+{
+	const struct look *look = arg;
+	struct stack_key key = { .tgid = (uint32_t)look->process->pid,
+				 .cgroup_id = look->process->cgroup_id };
+	struct stack_sum sum = { .value = look->since_ns * look->sweep->one_in };
+
+	if (!g->n || g->is_runtimes ||
+	    (look->waits->mode != GOROUTINES_ONLY && !strcmp(g->state, "syscall")))
+		return;
+	key.group = find_group(look->waits, g->state);
+	if (!key.group)
+		return;
+	key.user_id = define_stack(look, g);
+	memcpy(key.comm, look->process->comm, sizeof(key.comm));
+	stacks_count(look->run, &key, &sum);
+	look->waits->waits_ns += sum.value;
+}
+
+static void close_process(struct go_process *process)
+{
+	go_goroutines_free(process->goroutines);
+	go_program_close(process->program);
+	process->goroutines = NULL;
+	process->program = NULL;
+}
+
+static void look_at(const struct run *run, struct goroutine_waits *waits,
+		    struct go_process *process, uint64_t since_ns)
+{
+	struct go_sweep sweep;
+	struct look look = { run, waits, process, &sweep, since_ns };
+
+	if (!process->goroutines)
+		return;
+	if (go_goroutines_sweep(process->goroutines, LOOK_MAX_NS, GOROUTINES_MAX, &sweep,
+				count_goroutine, &look)) {
+		close_process(process); /* it has ended */
+		return;
+	}
+	waits->n_seen += sweep.n;
+	waits->n_stackless += sweep.n - sweep.with_stack - sweep.running + sweep.unseen;
+}
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+/* Looks at all goroutines, for the time up to now_ns. Returns the CPU time that this has taken. */
+static uint64_t look_at_all(const struct run *run, struct goroutine_waits *waits, uint64_t now_ns)
+{
+	uint64_t begin_ns = cpu_ns();
+	uint64_t last_ns = waits->last_ns ? waits->last_ns : run->start_ns;
+
+	waits->last_ns = now_ns;
+	for (size_t i = 0; i < waits->n_processes; i++)
+		look_at(run, waits, &waits->processes[i], now_ns > last_ns ? now_ns - last_ns : 0);
+	idmap_free(&waits->stack_ids, free);
+	waits->stack_ids = (struct idmap){};
+	waits->n_looks++;
+	return cpu_ns() - begin_ns;
+}
+
+/* Sets the timer to half the period, up to one and a half: out of step with the program's own. */
+static void arm_timer(struct goroutine_waits *waits, uint64_t period_ns)
+{
+	struct itimerspec spec = {};
+	uint64_t ns;
+
+	waits->random = hash_add(waits->random, clock_now_ns());
+	ns = period_ns / 2 + waits->random % period_ns;
+	spec.it_value = (struct timespec){ (time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S) };
+	timerfd_settime(waits->timer_fd, 0, &spec, NULL);
+}
+
+static enum loop_verdict on_timer(int fd, void *arg)
+{
+	struct goroutine_waits *waits = waits_of(arg);
+	uint64_t n, period_ns;
+
+	if (read(fd, &n, sizeof(n)) < 0)
+		return LOOP_GO;
+	period_ns = look_at_all(arg, waits, clock_now_ns()) * COST_FACTOR;
+	arm_timer(waits, period_ns > PERIOD_NS ? period_ns : PERIOD_NS);
+	return LOOP_GO;
+}
+
+void goroutine_waits_end_window(struct run *run)
+{
+	if (waits_of(run)->timer_fd >= 0)
+		look_at_all(run, waits_of(run), run->end_ns);
+	if (!run->is_last || waits_of(run)->timer_fd < 0)
+		return;
+	msg_info("goroutines: %llu microseconds of waits, estimated from %llu looks",
+		 (unsigned long long)(waits_of(run)->waits_ns / NS_PER_US),
+		 (unsigned long long)waits_of(run)->n_looks);
+	if (waits_of(run)->n_stackless)
+		msg_info("goroutines: %.2f %% omitted: changed while they were read",
+			 100.0 * (double)waits_of(run)->n_stackless /
+				 (double)(waits_of(run)->n_seen + waits_of(run)->n_stackless));
+}
+
+/* ---- beginning and end ---- */
+
+/* Opens a process, if it runs a Go program. Returns false after printing why it can't be read. */
+static bool open_process(const struct run *run, struct go_process *process, pid_t pid)
+{
+	struct maps *maps = processes_read(stacks_processes(run), pid, clock_now_ns());
+	const char *why = "its table of functions can't be read";
+	int err = -ENODATA;
+
+	*process = (struct go_process){ .pid = pid, .cgroup_id = cgroup_of_process(pid) };
+	process_comm(pid, process->comm, sizeof(process->comm));
+	if (maps)
+		process->program = go_program_open(pid, maps, &err);
+	if (process->program)
+		process->goroutines = go_goroutines_open(process->program, &why);
+	maps_release(maps);
+	if (!process->goroutines && err != -ENODATA)
+		msg_info("process %d: goroutines are not shown: %s", pid, why);
+	if (!process->goroutines)
+		close_process(process);
+	return process->goroutines;
+}
+
+int goroutine_waits_start(struct run *run)
+{
+	struct goroutine_waits *waits = waits_of(run);
+	size_t n = is_wanted(run) ? target_n_pids(run) : 0, n_open = 0;
+
+	waits->processes = mem_zalloc(n + 1, sizeof(*waits->processes));
+	waits->n_processes = n;
+	for (size_t i = 0; i < n; i++)
+		n_open += open_process(run, &waits->processes[i], target_pids(run)[i]);
+	if (!n_open && waits->mode == GOROUTINES_ONLY)
+		return msg_error("--goroutines only: no process with goroutines that can be read");
+	if (!n_open)
+		return 0;
+	waits->timer_fd = loop_every(run->loop, PERIOD_NS, on_timer, run);
+	return waits->timer_fd < 0 ? msg_errno(waits->timer_fd, "timer: setup failed") : 0;
+}
+
+static void finish(struct run *run)
+{
+	struct goroutine_waits *waits = waits_of(run);
+
+	if (waits->timer_fd >= 0)
+		close(waits->timer_fd);
+	for (size_t i = 0; i < waits->n_processes; i++)
+		close_process(&waits->processes[i]);
+	for (size_t i = 0; i < waits->n_marks; i++)
+		free(waits->marks[i]);
+	free(waits->processes);
+}
+
+const struct module goroutines_module = {
+	.title = "goroutines",
+	.opts = opts,
+	.state = DEFAULTS(defaults),
+	.check = check_options,
+	.finish = finish,
+};
