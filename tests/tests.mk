@@ -9,7 +9,7 @@ LIVES   := $(patsubst %.c,$(O)/%,$(wildcard tests/live/*_test.c))
 FUZZERS := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/*_fuzz.c))
 
 .PHONY: check check-san check-readers soak churn faults test test-all test-deps test-all-deps test-files live live-own live-alone live-others live-files \
-	lint lint-files lint-whole fuzz fuzz-files oracle check-cfi check-symbols \
+	lint lint-files lint-whole fuzz fuzz-files oracle v8-oracle check-cfi check-symbols \
 	vm vm-files vm-oracle vm-python vm-deps arm64-deps rescue-test package-deps formats-test formats-deps \
 	browser-test browser-deps
 
@@ -224,7 +224,7 @@ test-all: ## the rest: other kernels, packages, formats, a browser, all sanitize
 	$(Q)MAKE='$(MAKE)' O='$(O)' tests/all rest
 
 # What the stages of "make test" run.
-test-files: all $(STATIC_BIN) $(UNITS) live-files lint-files $(ORACLE_FILES) $(CFI_FILES) $(SYMBOLS_FILES)
+test-files: all $(STATIC_BIN) $(UNITS) live-files lint-files $(ORACLE_FILES) $(O)/tests/v8/oracle $(CFI_FILES) $(SYMBOLS_FILES)
 
 test-deps: ## install what "make test" needs
 	$(Q)scripts/deps build test vm
@@ -239,7 +239,7 @@ vm-deps browser-deps formats-deps package-deps: %-deps:
 # Tests of what is traced by number, as a command or not at all: they may run beside the others, which trace the
 # system, compare names, or want CPUs of their own.
 LIVE_OWN := cli_test memleak_test output_test privileges_test probes_test python_calls_test python_forks_test python_lies_test \
-	    python_limits_test python_test runtimes_test symbols_test top_test unattended_test verifier_test
+	    python_limits_test python_test runtimes_test symbols_test top_test unattended_test v8_test verifier_test
 
 # They take CPUs or memory away from all.
 LIVE_ALONE := hotplug_test swap_test
@@ -280,6 +280,9 @@ fuzz-files: $(FUZZERS)
 
 oracle: $(ORACLE_FILES) $(O)/tests/work/pingpong ## our stacks against _Unwind_Backtrace()'s: root, a minute (ORACLE=full: a million of them)
 	$(Q)O='$(O)' ORACLE='$(ORACLE)' tests/run tests/oracle/run
+
+v8-oracle: $(O)/tests/v8/oracle ## functions of JavaScript against what programs say of themselves: root, seconds (NODES: files of node)
+	$(Q)O='$(O)' tests/run tests/v8/run
 
 CFI_FILES     := $(O)/tests/cfi/compare
 SYMBOLS_FILES := $(addprefix $(O)/tests/symbols/,compare lines templates) $(O)/profile

@@ -5,16 +5,19 @@
 
 #include "abi/python.h"
 #include "abi/runtime.h"
+#include "abi/v8.h"
 
 /* Each kind is walked by separate BPF code, which is dead code if its bit is not set. */
 enum runtime_kind {
 	RUNTIME_PYTHON = 1,
 	RUNTIME_PYTHON_OLD, /* Python before 3.11 */
+	RUNTIME_V8,
 	RUNTIME_KINDS,
 };
 
 #define RUNTIME_BIT(kind) (1U << (kind))
 #define RUNTIME_ALL	  (RUNTIME_BIT(RUNTIME_KINDS) - 2)
+#define RUNTIME_ON_STACK  RUNTIME_BIT(RUNTIME_V8) /* their frames are native ones */
 
 /* A process that has a runtime. */
 struct runtime_process {
@@ -22,6 +25,7 @@ struct runtime_process {
 	__u32 kind;
 	union {
 		struct python_layout python;
+		struct v8_layout v8;
 	};
 };
 

@@ -14,6 +14,8 @@
 #define STACK_KERNEL_BYTES (127 * sizeof(__u64)) /* sysctl kernel.perf_event_max_stack */
 #define STACK_CHUNK	   32 /* words per call: the verifier walks each iteration of a loop */
 
+#define STACK_CHUNKS (STACK_DEPTH / STACK_CHUNK)
+
 /* Indices are masked with n - 1, and loops take whole chunks. */
 #define STACK_IS_SIZE(n) (((n) & ((n)-1)) == 0 && (n) >= STACK_CHUNK)
 _Static_assert(STACK_IS_SIZE(STACK_DEPTH), "a power of two, of whole chunks");

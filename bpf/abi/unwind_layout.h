@@ -186,6 +186,7 @@ struct unwind_state {
 	bool uses_bp;	       /* the initial bp has determined the walk's path */
 	bool uses_extra;
 	bool knows_returns; /* the slot's struct unwind_returns belongs to this walk */
+	bool is_framed;	    /* the last step followed a frame record without a rule */
 	/* locations from which bp and extra were read: an address, UNWIND_OWN or UNWIND_NOWHERE */
 	__u64 bp_at, extra_at;
 	__u32 recorder; /* for unwind_note(); 0: recording has ended */

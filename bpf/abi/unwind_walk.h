@@ -41,6 +41,7 @@ UNWIND_INLINE void unwind_begin(struct unwind_state *s)
 	s->uses_bp = false;
 	s->uses_extra = false;
 	s->knows_returns = false;
+	s->is_framed = false;
 	s->bp_at = UNWIND_OWN;
 	s->extra_at = UNWIND_OWN;
 	s->recorder = 0;
@@ -226,6 +227,7 @@ UNWIND_INLINE int unwind_follow_record(struct unwind_state *s,
 				       const struct unwind_frame_record *record)
 {
 	s->has_extra = false;
+	s->is_framed = true;
 	s->bp_at = s->bp;
 	return unwind_arrive(s, record->return_address, s->bp + sizeof(*record), record->bp);
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Walks frames of managed runtimes: a runtime has a list of its frames, which is walked after the
- * native stack. Words of its frames follow the native ones.
+ * Walks frames of managed runtimes after the native stack: in a list of their own, or among the
+ * native frames. Words of their functions follow the native ones.
  */
 #ifndef RUNTIMES_BPF_H
 #define RUNTIMES_BPF_H
 
 #include "runtimes/python.bpf.h"
+#include "runtimes/v8.bpf.h"
 
 /* Appends the frames of the current task's runtime to its native stack in the slot. */
 __noinline int runtimes_walk(__u32 slot)
@@ -21,6 +22,8 @@ __noinline int runtimes_walk(__u32 slot)
 		return 0;
 	if (process->kind <= RUNTIME_PYTHON_OLD)
 		python_walk(slot, scratch, process);
+	else if (process->kind == RUNTIME_V8)
+		v8_walk_frames(slot, scratch, process);
 	return 0;
 }
 

@@ -290,6 +290,17 @@ static __always_inline void unwind_note_sp(struct stack_scratch *scratch, __u32 
 	scratch->sps[n] = scratch->highest_sp;
 }
 
+/* Marks the last frame if it was left along its frame pointer. Has no branch, either. */
+static __always_inline void unwind_note_framed(struct stack_scratch *scratch, __u32 n)
+{
+	__u64 last = (__u64)n - 1;
+
+	barrier_var(last); /* preserves the mask */
+	scratch->framed[last / STACK_CHUNK % STACK_CHUNKS] |= (__u32)scratch->walk.is_framed
+							      << last % STACK_CHUNK;
+	scratch->walk.is_framed = false;
+}
+
 /* Appends the current frame. Returns false if it doesn't fit. */
 static __always_inline bool unwind_note_frame(struct stack_scratch *scratch)
 {
@@ -301,6 +312,8 @@ static __always_inline bool unwind_note_frame(struct stack_scratch *scratch)
 	scratch->def.n_words = n + 1;
 	if (runtime_settings.kinds)
 		unwind_note_sp(scratch, n);
+	if (RUNTIME_HAS(RUNTIME_ON_STACK))
+		unwind_note_framed(scratch, n);
 	return true;
 }
 
@@ -484,6 +497,8 @@ __noinline int unwind_walk(__u32 slot)
 	if (!unwind_settings.by_cfi || !scratch)
 		return UNWIND_NO_PROCESS;
 	scratch->def.n_words = scratch->highest_sp = 0;
+	if (RUNTIME_HAS(RUNTIME_ON_STACK))
+		__builtin_memset(scratch->framed, 0, sizeof(scratch->framed));
 	reason = unwind_prepare(slot, scratch);
 	if (!reason) {
 		scratch->def.id = stack_memory_recall(slot);

@@ -24,11 +24,12 @@ struct stack_scratch {
 	__u64 leaf; /* function that has just returned to the walk's first frame; 0: none */
 	struct unwind_state walk;
 	struct unwind_returns returns;
-	__u64 sps[STACK_DEPTH]; /* stack address at which each frame begins: for runtimes */
-	__u64 highest_sp;	/* highest address in sps; 0: no frame yet */
-	__u64 fingerprints;	/* hash of the fingerprints of runtime functions in def.words */
-	__u64 names;		/* identifies the meaning of the process's addresses */
-	bool lacks_definition;	/* a function, or the stack itself, could not be sent */
+	__u64 sps[STACK_DEPTH];	    /* stack address at which each frame begins: for runtimes */
+	__u32 framed[STACK_CHUNKS]; /* bits: frames left along frame pointers, without a rule */
+	__u64 highest_sp;	    /* highest address in sps; 0: no frame yet */
+	__u64 fingerprints;	    /* hash of the fingerprints of runtime functions in def.words */
+	__u64 names;		    /* identifies the meaning of the process's addresses */
+	bool lacks_definition;	    /* a function, or the stack itself, could not be sent */
 #ifdef STACK_RECURS
 	struct stack_record record;
 #endif

@@ -12,4 +12,15 @@ static inline const char *path_last(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/*
+ * Returns the short name of a source file: the last component of its path, or all of it if it is
+ * not a path, such as "node:internal/timers".
+ */
+static inline const char *path_source(const char *source)
+{
+	const char *colon = strchr(source, ':'), *slash = strchr(source, '/');
+
+	return colon && slash && colon + 1 < slash ? source : path_last(source);
+}
+
 #endif

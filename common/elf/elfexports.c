@@ -7,7 +7,7 @@
 
 #include "elf/elfexports.h"
 
-#define NAME_MAX_BYTES 64
+#define NAME_MAX_BYTES 128
 #define MAX_CHAIN      1024
 
 /* Header of .gnu.hash. A Bloom filter of 64-bit words, buckets and a hash per symbol follow. */

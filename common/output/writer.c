@@ -77,8 +77,8 @@ char *writer_frame_text(const struct frame *frame)
 	if (!frame->file)
 		return mem_strdup(frame->name);
 	if (!frame->line)
-		return mem_printf("%s (%s)", frame->name, path_last(frame->file));
-	return mem_printf("%s (%s:%u)", frame->name, path_last(frame->file), frame->line);
+		return mem_printf("%s (%s)", frame->name, path_source(frame->file));
+	return mem_printf("%s (%s:%u)", frame->name, path_source(frame->file), frame->line);
 }
 
 void writer_print_frame(FILE *f, const struct frame *frame, const struct writer_style *style,

@@ -57,8 +57,9 @@ struct runtime_position {
 	uint64_t word;	/* the function's */
 	uint64_t pc;	/* address of the native frame that it replaces; 0: none */
 	bool is_return; /* pc is a return address */
+	bool is_made;	/* pc is in generated code, in memory without a file */
 	bool has_index; /* BPF has recorded index, which is the runtime's own */
-	uint32_t index;
+	uint64_t index;
 };
 
 /* One of the functions that a frame runs: its own, or one that is inlined into it. */
@@ -82,8 +83,9 @@ struct runtime_thread {
 	uint64_t base; /* thread pointer */
 	struct runtime_process process;
 	bool lines;
-	bool is_complete;    /* the native walk reached the outermost frame */
-	const uint64_t *sps; /* stack address of each native frame */
+	bool is_complete;	/* the native walk reached the outermost frame */
+	const uint64_t *sps;	/* stack address of each native frame */
+	const uint32_t *framed; /* a bit per native frame: left by its frame pointer, no rule */
 	size_t n_native;
 	struct runtime_definer definer;
 };

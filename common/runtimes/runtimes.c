@@ -10,6 +10,7 @@
 #include "elf/elfexports.h"
 #include "runtimes/python/python.h"
 #include "runtimes/runtimes.h"
+#include "runtimes/v8/v8.h"
 
 #define NODE_ADVICE "start it with --perf-basic-prof --interpreted-frames-native-stack"
 #define FILES(...)  ((const char *const[]){ __VA_ARGS__, NULL })
@@ -38,6 +39,7 @@ static const struct runtime runtimes[] = {
 	{
 		.name = "node",
 		.files = FILES("node", "nodejs", "libnode.so"),
+		.code = &v8_code,
 		.to_complete = NODE_ADVICE,
 		.to_name = NODE_ADVICE,
 	},
@@ -163,6 +165,7 @@ const struct runtime_code *runtime_code_of(uint32_t kind)
 	static const struct runtime_code *const codes[RUNTIME_KINDS] = {
 		[RUNTIME_PYTHON] = &python_code,
 		[RUNTIME_PYTHON_OLD] = &python_code,
+		[RUNTIME_V8] = &v8_code,
 	};
 
 	return kind < RUNTIME_KINDS ? codes[kind] : NULL;
@@ -174,9 +177,4 @@ bool runtime_is_interpreter(const char *function)
 		if (runtimes[i].interpreter && !strcmp(runtimes[i].interpreter, function))
 			return true;
 	return false;
-}
-
-const char *runtime_walked_names(void)
-{
-	return "Python";
 }

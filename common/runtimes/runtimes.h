@@ -36,7 +36,4 @@ const struct runtime_code *runtime_code_of(uint32_t kind);
 /* Returns true for a native function that a runtime's functions replace in stacks. */
 bool runtime_is_interpreter(const char *function);
 
-/* Returns the names of the runtimes whose frames are walked. */
-const char *runtime_walked_names(void);
-
 #endif

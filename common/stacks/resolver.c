@@ -58,13 +58,14 @@ static struct stack_flaw flaw_of_file(const struct stack_def *def, const struct 
 
 /*
  * Finds the flaw of a user stack with these n native locations, leaf first. is_named: a runtime's
- * function replaces the frame. The file's name belongs to the location, see usyms_dso_name().
+ * function replaces the frame; then other frames are not a flaw, as no option names them. The
+ * file's name belongs to the location, see usyms_dso_name().
  */
 static struct stack_flaw stack_flaw_find(struct processes *processes, const struct stack_def *def,
 					 const struct place *places, const bool *is_named,
 					 uint32_t n)
 {
-	bool has_made = false, has_unnamed = false;
+	bool has_made = false, has_unnamed = false, has_functions = false;
 	struct stack_flaw flaw = {};
 
 	if (n && !usyms_is_made(&places[n - 1].location))
@@ -73,6 +74,7 @@ static struct stack_flaw stack_flaw_find(struct processes *processes, const stru
 		bool is_made = usyms_is_made(&places[i].location);
 
 		has_made |= is_made;
+		has_functions |= is_named[i];
 		has_unnamed |= is_made && !is_named[i] && !usyms_is_jit(&places[i].location);
 	}
 	if (!has_made || flaw.kind)
@@ -81,7 +83,7 @@ static struct stack_flaw stack_flaw_find(struct processes *processes, const stru
 	flaw.has_names = !has_unnamed;
 	if (is_cut(def->reason) && usyms_is_made(&places[n - 1].location))
 		flaw.kind = FLAW_CUT;
-	else if (has_unnamed)
+	else if (has_unnamed && !has_functions)
 		flaw.kind = FLAW_UNNAMED;
 	return flaw;
 }
@@ -159,7 +161,7 @@ static struct runtime_position take_position(struct rest *r)
 
 	if (r->at < r->def->n_words && !runtime_is_word(r->def->words[r->at])) {
 		position.has_index = true;
-		position.index = (uint32_t)r->def->words[r->at++];
+		position.index = r->def->words[r->at++];
 	}
 	return position;
 }
@@ -202,6 +204,7 @@ static uint32_t append_replaced(struct rest *r, uint32_t i)
 		position = take_position(r);
 		position.pc = stack_address(r->def->words[i]);
 		position.is_return = r->native[i].is_return;
+		position.is_made = usyms_is_made(&r->native[i].location);
 		append_calls(r, &position);
 	}
 	return i;

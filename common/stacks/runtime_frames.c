@@ -507,15 +507,17 @@ struct runtime_instance *runtime_frames_find(struct runtime_frames *frames, pid_
 }
 
 size_t runtime_frames_walk(const struct runtime_frames *frames, const struct unwind_thread *thread,
-			   const struct runtime_definer *definer, const uint64_t *sps, size_t n,
-			   uint64_t *words, int *reason)
+			   const struct runtime_definer *definer,
+			   const struct native_frames *native, size_t n, uint64_t *words,
+			   int *reason)
 {
 	struct runtime_thread walked = { .tid = (pid_t)thread->tid,
 					 .tgid = thread->tgid,
 					 .base = thread->regs.thread_base,
 					 .lines = frames->settings.lines,
 					 .is_complete = *reason == UNWIND_COMPLETE,
-					 .sps = sps,
+					 .sps = native->sps,
+					 .framed = native->framed,
 					 .n_native = n,
 					 .definer = *definer };
 	const struct runtime_code *code;

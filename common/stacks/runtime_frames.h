@@ -13,6 +13,7 @@
 #include "process/watch.h"
 #include "run/run.h"
 #include "runtimes/runtime.h"
+#include "unwind/unwind_remote.h"
 
 /*
  * Returns the kinds of runtimes, as bits, in the n running processes, or in the targets, if the
@@ -57,13 +58,14 @@ bool runtime_frames_preload(const struct runtime_frames *frames, struct processe
 
 /*
  * Walks the functions of a thread that isn't running: appends their words to its n native words, up
- * to STACK_WORDS in total, unless the thread has run meanwhile. sps: as in runtime.h. Returns the
+ * to STACK_WORDS in total, unless the thread has run meanwhile. Returns the
  * new number of words. *reason: how the native walk ended; set to UNWIND_DEPTH if it was complete
  * and outer functions did not fit.
  */
 size_t runtime_frames_walk(const struct runtime_frames *frames, const struct unwind_thread *thread,
-			   const struct runtime_definer *definer, const uint64_t *sps, size_t n,
-			   uint64_t *words, int *reason);
+			   const struct runtime_definer *definer,
+			   const struct native_frames *native, size_t n, uint64_t *words,
+			   int *reason);
 
 /* Drops a process that has exited. */
 void runtime_frames_forget(struct runtime_frames *frames, pid_t pid);

@@ -405,7 +405,8 @@ static struct unwind_view view_mappings(const struct user_stacks *us, pid_t pid,
 }
 
 static size_t walk_thread(struct user_stacks *us, const struct unwind_thread *thread,
-			  bool look_again, uint64_t *words, uint64_t *sps, int *reason)
+			  bool look_again, uint64_t *words, struct native_frames *frames,
+			  int *reason)
 {
 	struct unwind_view view = { .pid = (pid_t)thread->tgid };
 
@@ -413,7 +414,9 @@ static size_t walk_thread(struct user_stacks *us, const struct unwind_thread *th
 		update_processes(us, &view.pid, 1, false);
 	if (us->by_cfi)
 		view = view_mappings(us, view.pid, unwind_procs_published(us->procs, view.pid));
-	view.sps = sps;
+	*frames = (struct native_frames){ 0 };
+	view.sps = frames->sps;
+	view.framed = frames->framed;
 	return unwind_walk_thread(&view, thread, words, STACK_DEPTH, reason);
 }
 
@@ -421,14 +424,14 @@ static size_t walk_thread(struct user_stacks *us, const struct unwind_thread *th
 size_t user_stacks_walk_thread(struct user_stacks *us, const struct unwind_thread *thread,
 			       const struct runtime_definer *definer, uint64_t *words, int *reason)
 {
-	uint64_t sps[STACK_DEPTH];
-	size_t n = walk_thread(us, thread, false, words, sps, reason);
+	struct native_frames frames;
+	size_t n = walk_thread(us, thread, false, words, &frames, reason);
 
 	if (*reason == UNWIND_NO_MAPPING)
-		n = walk_thread(us, thread, true, words, sps, reason);
+		n = walk_thread(us, thread, true, words, &frames, reason);
 	if (!us->frames || *reason == UNWIND_RAN_ON)
 		return n;
-	return runtime_frames_walk(us->frames, thread, definer, sps, n, words, reason);
+	return runtime_frames_walk(us->frames, thread, definer, &frames, n, words, reason);
 }
 
 static size_t walk_copy(const struct user_stacks *us, const struct unwind_copy *copy,

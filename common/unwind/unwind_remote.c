@@ -137,11 +137,19 @@ static int step_without_rule(const struct unwind_view *view, struct unwind_state
 	return reason == UNWIND_NO_RULE ? step_by_frame_pointer(view, s, reason) : reason;
 }
 
+/* Notes that frame n was left along its frame pointer, without a rule. */
+static void note_framed(const struct unwind_view *view, size_t n)
+{
+	if (view->framed)
+		view->framed[n / STACK_CHUNK] |= 1U << n % STACK_CHUNK;
+}
+
 static int find_caller(const struct unwind_view *view, struct unwind_state *s)
 {
 	uint64_t ip = s->ip - !s->ip_is_exact;
 	const struct unwind_rule *rule;
 
+	s->is_framed = false;
 	if (view->returns && view->returns->trampoline &&
 	    ip - view->returns->trampoline < UNWIND_PROBE_CODE)
 		return UNWIND_PROBED;
@@ -191,6 +199,8 @@ size_t unwind_walk_remote(const struct unwind_view *view, const struct unwind_re
 			view->sps[n] = s->sp;
 		note_frame(s, words, n++);
 		*reason = n < max ? step(view, s) : UNWIND_DEPTH;
+		if (*reason == UNWIND_GOES_ON && s->is_framed)
+			note_framed(view, n - 1);
 		if (*reason == UNWIND_GOES_ON && is_trampoline(view, s->ip))
 			*reason = step_from_trampoline(view->returns, s);
 	} while (*reason == UNWIND_GOES_ON);

@@ -10,7 +10,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "abi/stack.h"
 #include "unwind/unwind_tables.h"
+
+/* What runtimes need to know about the frames of a walk. */
+struct native_frames {
+	uint64_t sps[STACK_DEPTH]; /* stack address at which each frame begins */
+	uint32_t
+		framed[STACK_CHUNKS]; /* a bit each: left along its frame pointer, without a rule */
+};
 
 /* Inputs of a walk, all borrowed; tables NULL: walk by frame pointers alone. */
 struct unwind_view {
@@ -20,7 +28,8 @@ struct unwind_view {
 	size_t n_mappings;
 	const struct unwind_copy *copy;	      /* copy of the stack; NULL: reads the process */
 	const struct unwind_returns *returns; /* pending return probes of the thread; NULL: none */
-	uint64_t *sps; /* receives each frame's stack address, one per word; NULL: not wanted */
+	uint32_t *framed; /* receives bits as in struct native_frames; NULL: not wanted */
+	uint64_t *sps;	  /* receives each frame's stack address, one per word; NULL: not wanted */
 };
 
 /*

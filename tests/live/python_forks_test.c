@@ -35,8 +35,8 @@ TEST_UNLESS(python_lacks, a_forked_process_with_threads_has_them)
 		tool = tool_run("profile", "-U", "-f", "-F", "19", "--", python_path(), script);
 		if (strstr(tool->err, "@old"))
 			SKIP("before 3.11 calls and frames have to agree");
-		at = strstr(tool->err, "Python programs: ");
-		CHECK(at && atof(at + strlen("Python programs: ")) > 50);
+		at = strstr(tool->err, "managed runtimes: ");
+		CHECK(at && atof(at + strlen("managed runtimes: ")) > 50);
 		CHECK(lines_with(tool->out, ";busy (workers.py)") > 0);
 	}
 }

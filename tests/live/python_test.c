@@ -449,7 +449,7 @@ TEST_UNLESS(python_lacks, nothing_is_missing_once_memory_is_where_code_was)
 /* Per cent of its stacks with all functions, as profile says. */
 static double share_with_functions(const struct proc *tool)
 {
-	static const char before[] = "Python programs: ";
+	static const char before[] = "managed runtimes: ";
 	const char *line = strstr(tool->err, before);
 
 	CHECK(line);

@@ -254,6 +254,7 @@ static bool verify(const char *path, enum walking walking, bool only_uprobes, st
 	static char logs[MAX_PROGRAMS][LOG_BYTES];
 	struct bpf_program *prog;
 	size_t n = 0;
+	int err;
 
 	*worst = (struct verdict){ .max_stack = -1 };
 	if (!object)
@@ -271,7 +272,8 @@ static bool verify(const char *path, enum walking walking, bool only_uprobes, st
 		bpf_program__set_log_buf(prog, logs[n++], LOG_BYTES);
 		bpf_program__set_log_level(prog, LOG_STATS);
 	}
-	CHECK_EQ(bpf_object__load(object), 0);
+	err = bpf_object__load(object);
+	CHECK_EQ(err, 0);
 	bpf_object__for_each_program(prog, object) {
 		size_t size;
 		const char *text = bpf_program__log_buf(prog, &size);
@@ -285,7 +287,7 @@ static bool verify(const char *path, enum walking walking, bool only_uprobes, st
 		printf("%s%s: %s: %u instructions verified, %d bytes of stack, %d of all calls\n",
 		       path, names[walking], bpf_program__name(prog), v.n_insns, v.max_stack,
 		       deepest);
-		if (v.max_stack < 0)
+		if (v.max_stack < 0 || err)
 			printf("the verifier said: %s\n", text);
 		worst->n_insns = v.n_insns > worst->n_insns ? v.n_insns : worst->n_insns;
 		worst->max_stack = v.max_stack > worst->max_stack ? v.max_stack : worst->max_stack;

@@ -3,33 +3,10 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "runtimes/python/code.h"
+#include "runtimes/text.h"
 
 /* ---- texts ---- */
-
-#define UTF8_MAX_BYTES 4
-
-static size_t put_continued(char *to, uint32_t c, unsigned int n_more, uint8_t lead)
-{
-	to[0] = (char)(lead | c >> (6 * n_more));
-	for (unsigned int i = 1; i <= n_more; i++)
-		to[i] = (char)(0x80 | (c >> (6 * (n_more - i)) & 0x3f));
-	return n_more + 1;
-}
-
-static size_t put_utf8(char *to, uint32_t c)
-{
-	if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
-		c = '?';
-	if (c < 0x80)
-		return put_continued(to, c, 0, 0);
-	if (c < 0x800)
-		return put_continued(to, c, 1, 0xc0);
-	if (c < 0x10000)
-		return put_continued(to, c, 2, 0xe0);
-	return put_continued(to, c, 3, 0xf0);
-}
 
 static size_t count_characters(const struct python_text *text, uint32_t kind, size_t n_bytes)
 {
@@ -40,17 +17,9 @@ static size_t count_characters(const struct python_text *text, uint32_t kind, si
 
 char *python_text_decode(const struct python_text *text, const uint8_t *bytes, size_t n_bytes)
 {
-	uint32_t kind = PYTHON_STR_KIND(text->state), c;
-	size_t n = count_characters(text, kind, n_bytes), used = 0;
-	char *utf8 = mem_zalloc(n * UTF8_MAX_BYTES + 1, 1);
+	uint32_t kind = PYTHON_STR_KIND(text->state);
 
-	for (size_t i = 0; i < n; i++) {
-		c = 0;
-		memcpy(&c, bytes + i * kind, kind);
-		if (c)
-			used += put_utf8(utf8 + used, c);
-	}
-	return utf8;
+	return runtime_text_decode(bytes, count_characters(text, kind, n_bytes), kind);
 }
 
 /* ---- lines ---- */

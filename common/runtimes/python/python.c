@@ -100,15 +100,6 @@ static bool look_again(const struct runtime_instance *instance, struct runtime_p
 	return true;
 }
 
-/* Decodes a text into memory of the exact size. */
-static char *read_text(const struct python_text *text, const uint8_t *bytes, size_t n_bytes)
-{
-	char *decoded = python_text_decode(text, bytes, n_bytes), *exact = mem_strdup(decoded);
-
-	free(decoded);
-	return exact;
-}
-
 static struct runtime_function *read_function(const struct runtime_def *header, size_t size)
 {
 	const struct python_def *def = (const struct python_def *)header;
@@ -119,8 +110,8 @@ static struct runtime_function *read_function(const struct runtime_def *header, 
 		return NULL;
 	f = mem_zalloc(1, sizeof(*f) + def->n_lines);
 	if (def->has_file)
-		f->file = read_text(&def->file_text, def->file, PYTHON_FILE_BYTES - 4);
-	f->name = read_text(&def->name_text, def->name, PYTHON_NAME_BYTES - 1);
+		f->file = python_text_decode(&def->file_text, def->file, PYTHON_FILE_BYTES - 4);
+	f->name = python_text_decode(&def->name_text, def->name, PYTHON_NAME_BYTES - 1);
 	f->first_line = def->first_line;
 	f->lines_kind = def->lines_kind;
 	f->n_lines = def->n_lines;
@@ -135,7 +126,8 @@ static size_t find_line(struct runtime_instance *instance, const struct runtime_
 	if (!position->has_index)
 		return 0;
 	calls[0] = (struct runtime_call){ .line = python_line(f->lines_kind, f->lines, f->n_lines,
-							      f->first_line, position->index) };
+							      f->first_line,
+							      (uint32_t)position->index) };
 	return 1;
 }
 

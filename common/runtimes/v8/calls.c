@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Functions that V8's frames run; see calls.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/container.h"
+#include "base/hash.h"
+#include "base/hashtable.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/peek.h"
+#include "runtimes/text.h"
+#include "runtimes/v8/calls.h"
+#include "runtimes/v8/code.h"
+#include "runtimes/v8/lines.h"
+#include "runtimes/v8/walk.h"
+
+#define MAX_KNOWN  65536 /* functions and results of a process; all are evicted at this number */
+#define CODE_BYTES 72	 /* bytes of a Code object that change with the code */
+#define ANONYMOUS  "(anonymous)"
+
+/* Time for which an address without code is not searched again. */
+#define NOT_FOUND_NS (10 * NS_PER_S)
+
+/* What a function's entry retains of its definition, in runtime_function.lines. */
+struct about {
+	uint32_t tid, script_id, literal_id;
+	bool is_incomplete; /* the definition has no name: it is long, or the function has none */
+	uint64_t shared;
+};
+
+/* A name, identified by the function's thread, script and literal. */
+struct known {
+	struct hashlink link;
+	uint32_t tid, script_id, literal_id;
+	char *name, *file; /* file NULL: none */
+};
+
+struct call {
+	struct known *function; /* NULL: the frame's own, as BPF defined it */
+	uint32_t line;
+};
+
+/* The functions at a return address, innermost first, for a frame of a word's function. */
+struct result {
+	struct hashlink link;
+	uint64_t word, pc;
+	uint64_t object; /* Code, tagged; 0: none was found */
+	uint64_t time_ns;
+	uint8_t code[CODE_BYTES]; /* contents of Code; another result is made once they change */
+	size_t n;		  /* 0: unknown */
+	struct call calls[V8_INLINED_MAX];
+};
+
+struct v8_calls {
+	struct v8_heap heap;
+	struct v8_lines *lines;
+	bool wants_lines;
+	struct hashtable known, results;
+};
+
+/* ---- caches ---- */
+
+static void free_known(struct hashlink *link, void *arg)
+{
+	struct known *known = container_of(link, struct known, link);
+
+	(void)arg;
+	free(known->name);
+	free(known->file);
+	free(known);
+}
+
+static void free_result(struct hashlink *link, void *arg)
+{
+	(void)arg;
+	free(container_of(link, struct result, link));
+}
+
+/* Results refer to names. */
+static void evict(struct v8_calls *calls)
+{
+	hashtable_free(&calls->results, free_result, NULL);
+	hashtable_free(&calls->known, free_known, NULL);
+}
+
+struct v8_calls *v8_calls_new(pid_t pid, const struct v8_file *v8, bool lines)
+{
+	struct v8_calls *calls = mem_zalloc(1, sizeof(*calls));
+
+	calls->heap = (struct v8_heap){ .pid = pid, .v8 = v8 };
+	calls->lines = v8_lines_new();
+	calls->wants_lines = lines;
+	return calls;
+}
+
+void v8_calls_free(struct v8_calls *calls)
+{
+	evict(calls);
+	v8_lines_free(calls->lines);
+	free(calls);
+}
+
+/* ---- names ---- */
+
+/* Converts a text of a definition; NULL: empty, or not in the definition. */
+static char *decode(const struct v8_text *text, const uint8_t *bytes, size_t max)
+{
+	size_t unit = text->is_wide ? 2 : 1,
+	       n = text->n_copied < max ? text->n_copied / unit : max / unit;
+
+	return text->length && n ? runtime_text_decode(bytes, n, (uint32_t)unit) : NULL;
+}
+
+/* Reads a rope, which BPF leaves to the loader. */
+static char *read_rope(const struct v8_heap *heap, const struct v8_text *text, uint32_t max)
+{
+	struct v8_bytes characters;
+	char *name;
+
+	if (!text->is_rope || !v8_heap_string(heap, text->at, max, &characters))
+		return NULL;
+	name = runtime_text_decode(characters.bytes, characters.n, characters.unit);
+	free(characters.bytes);
+	return name;
+}
+
+/* Names a function without a name by its location, as V8's own stack traces do. */
+static char *name_by_location(struct v8_calls *calls, const struct v8_def *def, const char *file)
+{
+	struct v8_location at;
+
+	if (!file || !v8_lines_find(calls->lines, &calls->heap, def->script, def->script_id,
+				    def->begin, &at))
+		return mem_strdup(ANONYMOUS);
+	return mem_printf("%s:%u:%u", path_source(file), at.line, at.column);
+}
+
+static uint64_t hash_known(uint32_t tid, uint32_t script_id, uint32_t literal_id)
+{
+	return hash_add(hash_add(tid, script_id), literal_id);
+}
+
+static struct known *find_known(const struct v8_calls *calls, const struct v8_def *def)
+{
+	struct hashlink *link = hashtable_first(&calls->known, hash_known(def->tid, def->script_id,
+									  def->literal_id));
+
+	for (; link; link = hashtable_next(link)) {
+		struct known *known = container_of(link, struct known, link);
+
+		if (known->tid == def->tid && known->script_id == def->script_id &&
+		    known->literal_id == def->literal_id)
+			return known;
+	}
+	return NULL;
+}
+
+/* Returns the name of a function of a thread, by its SharedFunctionInfo. NULL: not a function. */
+static struct known *name_function(struct v8_calls *calls, uint64_t shared, uint32_t tid)
+{
+	struct known *known;
+	struct v8_def def;
+
+	if (!v8_define_remote(calls->heap.pid, &calls->heap.v8->layout, shared, &def))
+		return NULL;
+	def.tid = tid;
+	known = find_known(calls, &def);
+	if (known)
+		return known;
+	known = mem_zalloc(1, sizeof(*known));
+	known->tid = tid;
+	known->script_id = def.script_id;
+	known->literal_id = def.literal_id;
+	known->file = decode(&def.file_text, def.file, V8_FILE_END_BYTES);
+	if (!known->file)
+		known->file = read_rope(&calls->heap, &def.file_text, V8_FILE_END_BYTES);
+	known->name = decode(&def.name_text, def.name, V8_NAME_BYTES - 1);
+	if (!known->name)
+		known->name = read_rope(&calls->heap, &def.name_text, V8_NAME_BYTES - 1);
+	if (!known->name)
+		known->name = name_by_location(calls, &def, known->file);
+	hashtable_add(&calls->known, &known->link,
+		      hash_known(tid, known->script_id, known->literal_id));
+	return known;
+}
+
+/* ---- definitions ---- */
+
+struct runtime_function *v8_function_read(const struct runtime_def *header, size_t size)
+{
+	const struct v8_def *def = (const struct v8_def *)header;
+	struct runtime_function *f;
+	struct about about;
+
+	if (size < sizeof(*def))
+		return NULL;
+	f = mem_zalloc(1, sizeof(*f) + sizeof(about));
+	f->name = decode(&def->name_text, def->name, V8_NAME_BYTES - 1);
+	f->file = decode(&def->file_text, def->file, V8_FILE_END_BYTES);
+	about = (struct about){ .tid = def->tid,
+				.script_id = def->script_id,
+				.literal_id = def->literal_id,
+				.is_incomplete = !f->name || def->file_text.is_rope,
+				.shared = def->shared };
+	if (!f->name)
+		f->name = mem_strdup(ANONYMOUS);
+	f->n_lines = sizeof(about);
+	memcpy(f->lines, &about, sizeof(about));
+	return f;
+}
+
+/* ---- calls ---- */
+
+static bool is_of(const struct known *known, const struct about *about)
+{
+	return known && known->tid == about->tid && known->script_id == about->script_id &&
+	       known->literal_id == about->literal_id;
+}
+
+static uint32_t find_line(struct v8_calls *calls, uint64_t shared, int32_t bytecode)
+{
+	const struct v8_heap *heap = &calls->heap;
+	uint64_t script = v8_heap_word(heap, shared, heap->v8->layout.shared_script);
+	struct v8_location at;
+	int32_t position;
+
+	if (!calls->wants_lines)
+		return 0;
+	if (v8_heap_type(heap, &script) != heap->v8->layout.type_script)
+		script = v8_heap_word(heap, script, V8_DEBUG_INFO_SCRIPT);
+	position = v8_code_position(heap, v8_code_bytecodes(heap, shared), bytecode);
+	v8_lines_find(calls->lines, heap, script,
+		      (uint32_t)v8_heap_small(heap, script, V8_SCRIPT_ID), position, &at);
+	return at.line;
+}
+
+/* Finds the functions at a call in optimized code, if its own is the frame's. */
+static void find_inlined(struct v8_calls *calls, const struct about *about,
+			 const struct v8_machine_code *code, struct result *result)
+{
+	struct v8_frame frames[V8_INLINED_MAX];
+	size_t n = v8_code_frames(&calls->heap, code, result->pc, frames);
+
+	for (size_t i = 0; i < n; i++) {
+		struct known *known = name_function(calls, frames[i].shared, about->tid);
+
+		if (!known || (i + 1 == n && !is_of(known, about)))
+			return;
+		result->calls[i].function = known;
+		result->calls[i].line = find_line(calls, frames[i].shared, frames[i].bytecode);
+	}
+	result->n = n;
+}
+
+static uint64_t hash_result(uint64_t word, uint64_t pc)
+{
+	return hash_add(hash_add(0, word), pc);
+}
+
+static struct result *make_result(struct v8_calls *calls, const struct about *about, uint64_t word,
+				  uint64_t pc)
+{
+	struct result *result = mem_zalloc(1, sizeof(*result));
+	struct v8_machine_code code;
+
+	result->word = word;
+	result->pc = pc;
+	result->time_ns = clock_now_ns();
+	if (v8_code_find(&calls->heap, pc - 1, &code) && code.shared &&
+	    peek_all(calls->heap.pid, code.object - 1, result->code, CODE_BYTES)) {
+		result->object = code.object;
+		find_inlined(calls, about, &code, result);
+	}
+	result = mem_realloc(result, 1,
+			     offsetof(struct result, calls) + result->n * sizeof(struct call));
+	hashtable_add(&calls->results, &result->link, hash_result(word, pc));
+	return result;
+}
+
+static bool is_valid(const struct v8_calls *calls, const struct result *result)
+{
+	uint8_t code[CODE_BYTES];
+
+	if (!result->object)
+		return clock_now_ns() - result->time_ns < NOT_FOUND_NS;
+	return peek_all(calls->heap.pid, result->object - 1, code, CODE_BYTES) &&
+	       !memcmp(code, result->code, CODE_BYTES);
+}
+
+/* Returns the functions at a return address; cached if its code is still the same. */
+static const struct result *get_result(struct v8_calls *calls, const struct about *about,
+				       uint64_t word, uint64_t pc)
+{
+	struct hashlink *link = hashtable_first(&calls->results, hash_result(word, pc));
+
+	for (; link; link = hashtable_next(link)) {
+		struct result *result = container_of(link, struct result, link);
+
+		if (result->word != word || result->pc != pc)
+			continue;
+		if (is_valid(calls, result))
+			return result;
+		hashtable_remove(&calls->results, link);
+		free(result);
+		break;
+	}
+	return make_result(calls, about, word, pc);
+}
+
+/* ---- frames ---- */
+
+/* The functions of a frame, which are found one after another. */
+struct frame {
+	struct call calls[V8_INLINED_MAX + 1];
+	size_t n;
+};
+
+static void add_call(struct frame *frame, struct known *function, uint32_t line)
+{
+	frame->calls[frame->n++] = (struct call){ function, line };
+}
+
+/*
+ * Adds the function of a leaf in optimized code that is not the frame's: it has not made its frame
+ * yet, or has none any more, and runs in its caller's.
+ */
+static void add_leaf(struct v8_calls *calls, const struct about *about, uint64_t pc,
+		     struct frame *frame)
+{
+	struct v8_machine_code code;
+	struct known *known;
+
+	if (!v8_code_find(&calls->heap, pc, &code) || !code.shared)
+		return;
+	known = name_function(calls, code.shared, about->tid);
+	if (known && !is_of(known, about))
+		add_call(frame, known, 0);
+}
+
+/* Adds the functions at a return address. False: unknown. */
+static bool add_result(struct v8_calls *calls, const struct about *about, uint64_t word,
+		       uint64_t pc, struct frame *frame)
+{
+	const struct result *result = get_result(calls, about, word, pc);
+
+	for (size_t i = 0; i < result->n; i++)
+		add_call(frame, result->calls[i].function, result->calls[i].line);
+	return result->n;
+}
+
+/* Adds the frame's own function, by the name that BPF has sent if it is complete. */
+static void add_own(struct v8_calls *calls, const struct about *about,
+		    const struct runtime_position *position, struct frame *frame)
+{
+	struct known *known =
+		about->is_incomplete ? name_function(calls, about->shared, about->tid) : NULL;
+	uint32_t line = 0;
+
+	if (position->has_index && !(position->index & V8_IS_RETURN) && !position->is_made)
+		line = find_line(calls, about->shared,
+				 (int32_t)position->index -
+					 calls->heap.v8->version->bytecodes_data + 1);
+	add_call(frame, is_of(known, about) ? known : NULL, line);
+}
+
+static void find_calls(struct v8_calls *calls, const struct about *about,
+		       const struct runtime_position *position, struct frame *frame)
+{
+	bool has_return = position->has_index && position->index & V8_IS_RETURN;
+
+	if (about->script_id && position->is_made && !position->is_return)
+		add_leaf(calls, about, position->pc, frame);
+	if (about->script_id && position->is_made && position->is_return &&
+	    add_result(calls, about, position->word, position->pc, frame))
+		return;
+	if (about->script_id && has_return &&
+	    add_result(calls, about, position->word, position->index & ~V8_IS_RETURN, frame))
+		return;
+	add_own(calls, about, position, frame);
+}
+
+/* Returns a function with a known name; NULL: as BPF defined it. */
+static struct runtime_function *copy_function(const struct known *known)
+{
+	struct runtime_function *f;
+
+	if (!known)
+		return NULL;
+	f = mem_zalloc(1, sizeof(*f));
+	f->name = mem_strdup(known->name);
+	f->file = known->file ? mem_strdup(known->file) : NULL;
+	return f;
+}
+
+size_t v8_calls_resolve(struct v8_calls *calls, const struct runtime_function *function,
+			const struct runtime_position *position, struct runtime_call *to)
+{
+	struct frame frame = { .n = 0 };
+	struct about about;
+
+	if (function->n_lines != sizeof(about))
+		return 0;
+	memcpy(&about, function->lines, sizeof(about));
+	if (calls->known.count > MAX_KNOWN || calls->results.count > MAX_KNOWN)
+		evict(calls);
+	find_calls(calls, &about, position, &frame);
+	for (size_t i = 0; i < frame.n; i++)
+		to[i] = (struct runtime_call){ .function = copy_function(frame.calls[i].function),
+					       .line = frame.calls[i].line };
+	return frame.n;
+}

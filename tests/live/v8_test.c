@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Functions of JavaScript, with node's default flags: named on and off CPU, in workers, from a
+ * program's first millisecond, and in threads that are blocked throughout. The program's calls are
+ * always the same, so that each stack is known.
+ */
+#include "live.h"
+
+#define NODE "/usr/bin/node"
+
+/*
+ * Time is spent in compare(), which a builtin calls, so that it is not inlined. Its callers may be:
+ * they have one call each, whose lines the tests know.
+ */
+static const char program[] = "const { Worker, isMainThread } = require('node:worker_threads');\n"
+			      "const fs = require('node:fs');\n"
+			      "const cell = new Int32Array(new SharedArrayBuffer(4));\n"
+			      "function compare(x, y) {\n"
+			      "  let z = x | 1;\n"
+			      "  for (let i = 0; i < 2000; i++)\n"
+			      "    z = (z * 1664525 + 1013904223) & 0x7fffffff;\n"
+			      "  return x - y + (z & 0);\n"
+			      "}\n"
+			      "function spin(values) {\n"
+			      "  return values.sort(compare);\n" /* line 11 */
+			      "}\n"
+			      "class Shape {\n"
+			      "  constructor(n) { this.n = n; }\n"
+			      "  area(k) {\n"
+			      "    return spin([this.n, k, 3, 2])[0];\n" /* line 16 */
+			      "  }\n"
+			      "}\n"
+			      "const by_arrow = (n) => {\n"
+			      "  return new Shape(n).area(3) + 1;\n" /* line 20 */
+			      "};\n"
+			      "function nap_inner(ms) { Atomics.wait(cell, 0, 0, ms); }\n"
+			      "function nap_outer(ms) { nap_inner(ms); }\n"
+			      "function work_for(seconds) {\n"
+			      "  const end = process.cpuUsage().user + seconds * 1e6;\n"
+			      "  for (let n = 0; process.cpuUsage().user < end; n++) {\n"
+			      "    for (let i = 0; i < 100; i++)\n"
+			      "      by_arrow(n + i);\n" /* line 28 */
+			      "    nap_outer(2);\n"
+			      "  }\n"
+			      "}\n"
+			      "if (!isMainThread)\n"
+			      "  nap_outer(1e9);\n"
+			      "const style = process.argv[3];\n"
+			      "if (style === 'worker')\n"
+			      "  new Worker(__filename);\n"
+			      "const wait = () => fs.readSync(0, Buffer.alloc(1), 0, 1, null);\n"
+			      "if (style !== 'now') {\n"
+			      "  fs.writeSync(1, '@ready\\n');\n"
+			      "  wait();\n"
+			      "}\n"
+			      "work_for(+process.argv[2]);\n"
+			      "fs.writeSync(1, '@done\\n');\n"
+			      "if (style !== 'now')\n"
+			      "  wait();\n"
+			      "process.exit(0);\n";
+
+static const char *lacks_node(void)
+{
+	return access(NODE, X_OK) ? "needs package nodejs" : NULL;
+}
+
+static const char *script(void)
+{
+	const char *path = text_of("%s/%s", folder_make(), "shapes.js");
+
+	CHECK(file_write(path, program));
+	return path;
+}
+
+static struct proc *start(const char *seconds, const char *style)
+{
+	return work_start_in(NULL, NULL, NODE, ARGV("node", script(), seconds, style));
+}
+
+/* Returns the beginning of the frame before `at`, which is a separator. */
+static const char *frame_before(const char *out, const char *at)
+{
+	while (at > out && at[-1] != ';' && at[-1] != '\n')
+		at--;
+	return at;
+}
+
+/*
+ * Checks that a function is there, and that its caller is the right one each time, by the names
+ * alone. line: of the call, which may be unknown; NULL: lines were not requested.
+ */
+static void check_caller(const char *out, const char *function, const char *caller,
+			 const char *line)
+{
+	const char *frame = text_of(";%s (shapes.js", function);
+	const char *named = text_of("%s (shapes.js)", caller);
+	const char *lined = text_of("%s (shapes.js:%s)", caller, line ? line : "");
+
+	CHECK_HAS(out, frame);
+	if (line)
+		CHECK_HAS(out, lined);
+	for (const char *at = out; (at = strstr(at, frame)); at++) {
+		const char *before = frame_before(out, at);
+		size_t n = (size_t)(at - before);
+
+		if ((n != strlen(named) || strncmp(before, named, n)) &&
+		    (!line || n != strlen(lined) || strncmp(before, lined, n)))
+			UNIT_FAIL("%.*s calls %s", (int)n, before, function);
+	}
+}
+
+TEST_UNLESS(lacks_node, functions_have_names_and_lines_inlined_ones_too)
+{
+	struct proc *work = start(at_size(2, 1) == 2 ? "2" : "1", "twice"), *tool;
+
+	tool = trace_pid(work, "profile", "-U", "-f", "--lines", "-F", "997");
+	check_caller(tool->out, "spin", "area", "16");
+	check_caller(tool->out, "area", "by_arrow", "20");
+	check_caller(tool->out, "by_arrow", "work_for", "28");
+	CHECK_HAS(tool->out, ";spin (shapes.js:11);sort");
+	CHECK_HAS(tool->out, ";compare (shapes.js");
+	CHECK_HAS(tool->out, " (node:internal/modules/cjs/loader:");
+	CHECK_LACKS(tool->err, "--perf-basic-prof");
+}
+
+TEST_UNLESS(lacks_node, waits_have_functions)
+{
+	struct proc *work = start("1", "twice"), *tool;
+
+	tool = trace_pid(work, "offcputime", "-U", "-f");
+	check_caller(tool->out, "nap_inner", "nap_outer", NULL);
+	check_caller(tool->out, "nap_outer", "work_for", NULL);
+}
+
+/* The worker waits before the tool starts, and goes on to wait: its stack is read from outside. */
+TEST_UNLESS(lacks_node, threads_that_are_blocked_throughout_have_functions)
+{
+	struct proc *work = start("1", "worker"), *tool;
+
+	wait_until_blocked(work->pid);
+	tool = tool_run_on(work, "offcputime", "-U", "-f", "300ms");
+	check_caller(tool->out, "nap_inner", "nap_outer", NULL);
+}
+
+TEST_UNLESS(lacks_node, a_command_has_functions_from_its_first_millisecond)
+{
+	struct proc *tool =
+		tool_run("profile", "-U", "-f", "-F", "997", "--", NODE, script(), "1", "now");
+
+	check_caller(tool->out, "spin", "area", NULL);
+	CHECK_HAS(tool->out, ";compare (shapes.js");
+	CHECK_HAS(tool->out, " (node:internal/modules/cjs/loader)");
+}
