@@ -76,12 +76,16 @@ WORKS := $(patsubst %.c,$(O)/%,$(wildcard tests/work/*.c)) \
 	   $(if $(filter -static,$(LDFLAGS))$(SAN),,inject.so) \
 	   $(if $(filter -static,$(LDFLAGS)),,$(if $(filter $(MACHINE_ARCH),$(ARCH)),$(GOPYTHON))) \
 	   $(if $(filter $(MACHINE_ARCH),$(ARCH)),$(if $(shell command -v musl-gcc),allocs-musl trap-musl trap-musl-static)) \
-	   $(if $(shell command -v go),goload goknown))
+	   $(if $(shell command -v go),goload goknown) $(if $(shell command -v javac),levels.jar))
 
 # Preloaded into tools, whose calls it lets fail.
 $(O)/tests/work/inject.so: tests/faults/inject.c
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) -std=gnu11 -O1 -g $(WARN) -D_GNU_SOURCE -MMD -MP -shared -fPIC $< -ldl -o $@
+
+$(O)/tests/work/levels.jar: tests/work/Levels.java
+	$(call say,JAVAC,$<)
+	$(Q)mkdir -p $(@D) $(PARTS)/levels && javac -nowarn -d $(PARTS)/levels $< && jar cf $@ -C $(PARTS)/levels .
 
 WORK_CFLAGS := -std=gnu11 -g -pthread -MMD -MP $(WARN) -D_GNU_SOURCE
 

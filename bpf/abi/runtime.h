@@ -85,6 +85,12 @@ struct runtime_def {
 	__u32 runtime; /* enum runtime_kind */
 };
 
+/* Pages of an unwind table (unwind_layout.h); n_pages 0: no table. */
+struct runtime_table {
+	__u64 start; /* address of the first page's start */
+	__u32 first_page, n_pages;
+};
+
 /* A program, identified by its file. */
 struct runtime_program {
 	__u64 dev, ino;

@@ -3,6 +3,7 @@
 #ifndef ABI_RUNTIMES_H
 #define ABI_RUNTIMES_H
 
+#include "abi/hotspot.h"
 #include "abi/python.h"
 #include "abi/runtime.h"
 #include "abi/v8.h"
@@ -12,20 +13,24 @@ enum runtime_kind {
 	RUNTIME_PYTHON = 1,
 	RUNTIME_PYTHON_OLD, /* Python before 3.11 */
 	RUNTIME_V8,
+	RUNTIME_HOTSPOT,
 	RUNTIME_KINDS,
 };
 
 #define RUNTIME_BIT(kind) (1U << (kind))
 #define RUNTIME_ALL	  (RUNTIME_BIT(RUNTIME_KINDS) - 2)
-#define RUNTIME_ON_STACK  RUNTIME_BIT(RUNTIME_V8) /* their frames are native ones */
+#define RUNTIME_ON_STACK \
+	(RUNTIME_BIT(RUNTIME_V8) | RUNTIME_BIT(RUNTIME_HOTSPOT)) /* their frames are native ones */
 
 /* A process that has a runtime. */
 struct runtime_process {
 	__u64 serial; /* id of the process, part of its functions' fingerprints */
 	__u32 kind;
+	struct runtime_table rules; /* of code made at run time */
 	union {
 		struct python_layout python;
 		struct v8_layout v8;
+		struct hotspot_layout hotspot;
 	};
 };
 

@@ -117,6 +117,50 @@ static __always_inline void runtime_push(struct stack_scratch *scratch, __u64 wo
 	scratch->def.n_words = n + 1;
 }
 
+/*
+ * Functions that replace native frames, noted during the native walk: their words are in the upper
+ * half of def.words, and move down after the walk (runtimes_walk()).
+ */
+static __always_inline void runtime_note_word(struct stack_scratch *scratch, __u64 word)
+{
+	__u64 n = scratch->n_noted;
+
+	scratch->n_noted = n + 1;
+	barrier_var(n);
+	n &= STACK_DEPTH - 1;
+	barrier_var(n); /* an addition: the verifier of 5.10 loses the bounds of an "or" */
+	scratch->def.words[STACK_DEPTH + n] = word;
+}
+
+/*
+ * Notes the function of a native frame, and with lines the position in it; negative: none. Frames
+ * come in order; those beyond the space have none.
+ */
+static __always_inline void runtime_note_function(struct stack_scratch *scratch, __u32 frame,
+						  __u64 word, __s32 position)
+{
+	if (scratch->n_noted + 3 > STACK_DEPTH)
+		return;
+	if (!scratch->n_noted || scratch->next_noted != frame)
+		runtime_note_word(scratch, runtime_segment_word(frame) | RUNTIME_REPLACES);
+	runtime_note_word(scratch, word);
+	if (runtime_settings.lines && position >= 0)
+		runtime_note_word(scratch, position);
+	scratch->next_noted = frame + 1;
+}
+
+/* Appends a chunk of the noted words to the native ones. */
+__noinline int runtime_push_noted(__u32 slot, __u32 first)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+
+	if (!RUNTIME_HAS(RUNTIME_ON_STACK) || !scratch || first > STACK_DEPTH - STACK_CHUNK)
+		return 0;
+	for (__u32 i = 0; i < STACK_CHUNK && first + i < scratch->n_noted; i++)
+		runtime_push(scratch, scratch->def.words[STACK_DEPTH + first + i]);
+	return 0;
+}
+
 /* ---- processes ---- */
 
 /* Copies a parent's layout to its child, with a new serial: the child makes other functions. */

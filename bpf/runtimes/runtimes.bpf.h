@@ -8,6 +8,7 @@
 
 #include "runtimes/python.bpf.h"
 #include "runtimes/v8.bpf.h"
+#include "stack/unwind.bpf.h"
 
 /* Appends the frames of the current task's runtime to its native stack in the slot. */
 __noinline int runtimes_walk(__u32 slot)
@@ -20,6 +21,8 @@ __noinline int runtimes_walk(__u32 slot)
 	process = bpf_map_lookup_elem(&runtime_processes, &scratch->def.tgid);
 	if (!process)
 		return 0;
+	for (__u32 i = 0; i < STACK_DEPTH && i < scratch->n_noted; i += STACK_CHUNK)
+		runtime_push_noted(slot, i);
 	if (process->kind <= RUNTIME_PYTHON_OLD)
 		python_walk(slot, scratch, process);
 	else if (process->kind == RUNTIME_V8)

@@ -43,6 +43,7 @@ static __always_inline __u64 unwind_address_mask(void)
 }
 
 #include "abi/unwind_walk.h"
+#include "runtimes/hotspot.bpf.h"
 
 /* ---- calls under return probes ---- */
 
@@ -256,6 +257,12 @@ static __always_inline int unwind_without_rule(__u32 slot, struct unwind_state *
 
 	if (unwind_may_be_probed(s))
 		reason = unwind_step_from_trampoline(slot);
+	if (RUNTIME_HAS(HOTSPOT_KINDS) && reason == UNWIND_NO_MAPPING) {
+		int step = hotspot_step(slot);
+
+		if (step != UNWIND_NO_RULE)
+			return step;
+	}
 	return rule && reason == UNWIND_NO_MAPPING ? unwind_by_gap(slot, s) : reason;
 }
 
@@ -496,7 +503,7 @@ __noinline int unwind_walk(__u32 slot)
 
 	if (!unwind_settings.by_cfi || !scratch)
 		return UNWIND_NO_PROCESS;
-	scratch->def.n_words = scratch->highest_sp = 0;
+	scratch->def.n_words = scratch->highest_sp = scratch->n_noted = 0;
 	if (RUNTIME_HAS(RUNTIME_ON_STACK))
 		__builtin_memset(scratch->framed, 0, sizeof(scratch->framed));
 	reason = unwind_prepare(slot, scratch);

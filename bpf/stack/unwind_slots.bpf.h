@@ -29,7 +29,9 @@ struct stack_scratch {
 	__u64 highest_sp;	    /* highest address in sps; 0: no frame yet */
 	__u64 fingerprints;	    /* hash of the fingerprints of runtime functions in def.words */
 	__u64 names;		    /* identifies the meaning of the process's addresses */
-	bool lacks_definition;	    /* a function, or the stack itself, could not be sent */
+	__u32 n_noted;	       /* words in the upper half of def.words: runtime_note_function() */
+	__u32 next_noted;      /* native frame that continues their last segment */
+	bool lacks_definition; /* a function, or the stack itself, could not be sent */
 #ifdef STACK_RECURS
 	struct stack_record record;
 #endif

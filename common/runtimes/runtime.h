@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "abi/runtimes.h"
+#include "abi/unwind_rule.h"
 #include "base/hashtable.h"
 #include "elf/elf64.h"
 
@@ -76,6 +77,12 @@ struct runtime_definer {
 	void *arg;
 };
 
+/* Callback that receives unwind rules of code made at run time, in ascending order. */
+struct runtime_rows {
+	void (*add)(uint64_t address, const struct unwind_rule *rule, void *arg);
+	void *arg;
+};
+
 /* A thread that isn't running. */
 struct runtime_thread {
 	pid_t tid; /* thread id; its memory is read */
@@ -83,9 +90,9 @@ struct runtime_thread {
 	uint64_t base; /* thread pointer */
 	struct runtime_process process;
 	bool lines;
-	bool is_complete;	/* the native walk reached the outermost frame */
-	const uint64_t *sps;	/* stack address of each native frame */
-	const uint32_t *framed; /* a bit per native frame: left by its frame pointer, no rule */
+	bool is_complete;	   /* the native walk reached the outermost frame */
+	const uint64_t *sps, *bps; /* stack address and frame pointer of each native frame */
+	const uint32_t *framed;	   /* a bit per native frame: left by its frame pointer, no rule */
 	size_t n_native;
 	struct runtime_definer definer;
 };
@@ -105,11 +112,16 @@ struct runtime_code {
 	int (*describe)(const struct runtime_instance *instance, struct runtime_process *process);
 
 	/*
-	 * Searches for missing or wrong details, after a stack without functions. Returns true if
-	 * the layout has changed. *is_settled: the search need not be repeated for some time.
+	 * Searches for missing or wrong details, after a stack without functions, or one that can't
+	 * be walked. Returns true if the layout, or what add_rows() adds, may have changed.
+	 * *is_settled: the search need not be repeated for some time.
 	 */
 	bool (*look_again)(const struct runtime_instance *instance, struct runtime_process *process,
 			   bool *is_settled);
+
+	/* Adds the rules of the process's code that has a table; NULL: there is no such code. */
+	void (*add_rows)(const struct runtime_instance *instance,
+			 const struct runtime_process *process, const struct runtime_rows *rows);
 
 	/* Converts a definition of size bytes to a function without users; NULL: malformed. */
 	struct runtime_function *(*read)(const struct runtime_def *def, size_t size);

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/path.h"
 #include "elf/elfexports.h"
+#include "runtimes/hotspot/hotspot.h"
 #include "runtimes/python/python.h"
 #include "runtimes/runtimes.h"
 #include "runtimes/v8/v8.h"
@@ -26,9 +27,7 @@ static const struct runtime runtimes[] = {
 	{
 		.name = "java",
 		.files = FILES("libjvm.so"),
-		.to_complete = "start it with -XX:+PreserveFramePointer, then jcmd PID "
-			       "Compiler.perfmap",
-		.to_name = "jcmd PID Compiler.perfmap",
+		.code = &hotspot_code,
 	},
 	{
 		.name = ".NET",
@@ -166,6 +165,7 @@ const struct runtime_code *runtime_code_of(uint32_t kind)
 		[RUNTIME_PYTHON] = &python_code,
 		[RUNTIME_PYTHON_OLD] = &python_code,
 		[RUNTIME_V8] = &v8_code,
+		[RUNTIME_HOTSPOT] = &hotspot_code,
 	};
 
 	return kind < RUNTIME_KINDS ? codes[kind] : NULL;

@@ -2,6 +2,7 @@
 /* Processes that have a managed runtime; see runtime_frames.h. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -125,14 +126,17 @@ struct part {
 
 struct process_entry {
 	struct hashlink link;
+	bool is_starting;		  /* no layout yet: describe() returned -EAGAIN */
 	struct runtime_instance instance; /* file: valid as long as the published mappings */
 	struct runtime_process process;
-	unsigned int n_misses; /* number of stacks without functions */
+	struct unwind_run rows; /* rules of the process's own code */
+	unsigned int n_misses;	/* number of stacks without functions */
 };
 
 struct runtime_frames {
 	struct run *run;
 	struct processes *processes;
+	struct unwind_tables *tables;
 	struct hashtable entries;
 	int processes_fd;
 	struct runtime_programs *programs;
@@ -172,16 +176,16 @@ static void release_state(struct runtime_instance *instance)
 	instance->state = NULL;
 }
 
-static void free_entry(struct process_entry *entry)
+static void free_entry(const struct runtime_frames *frames, struct process_entry *entry)
 {
 	release_state(&entry->instance);
+	unwind_tables_remove(frames->tables, &entry->rows, clock_now_ns());
 	free(entry);
 }
 
 static void free_linked(struct hashlink *link, void *arg)
 {
-	(void)arg;
-	free_entry(container_of(link, struct process_entry, link));
+	free_entry(arg, container_of(link, struct process_entry, link));
 }
 
 void runtime_frames_free(struct runtime_frames *frames)
@@ -189,7 +193,7 @@ void runtime_frames_free(struct runtime_frames *frames)
 	if (!frames)
 		return;
 	programs_close(frames->programs);
-	hashtable_free(&frames->entries, free_linked, NULL);
+	hashtable_free(&frames->entries, free_linked, frames);
 	free(frames);
 }
 
@@ -215,6 +219,7 @@ static bool has_entry(pid_t pid, void *arg)
 }
 
 struct runtime_frames *runtime_frames_new(struct run *run, struct watch *watch,
+					  struct unwind_tables *tables,
 					  const struct runtime_settings *settings,
 					  const char *const *walkers, bool keeps_programs)
 {
@@ -222,6 +227,7 @@ struct runtime_frames *runtime_frames_new(struct run *run, struct watch *watch,
 
 	frames->run = run;
 	frames->processes = watch_processes(watch);
+	frames->tables = tables;
 	frames->settings = *settings;
 	frames->walkers = walkers;
 	frames->refused = keeps_programs ? RUNTIME_ALL : 0;
@@ -242,7 +248,7 @@ void runtime_frames_forget(struct runtime_frames *frames, pid_t pid)
 	if (!entry)
 		return;
 	hashtable_remove(&frames->entries, &entry->link);
-	free_entry(entry);
+	free_entry(frames, entry);
 }
 
 void runtime_frames_visit(const struct runtime_frames *frames,
@@ -387,6 +393,36 @@ static bool find_instance(const struct maps *maps, struct runtime_instance *inst
 	return false;
 }
 
+/* ---- rules of code made at run time ---- */
+
+static void append_row(uint64_t address, const struct unwind_rule *rule, void *arg)
+{
+	cfi_append(arg, address, rule);
+}
+
+/* Makes the rules of the process's own code anew; without space for them it has none. */
+static void make_rows(const struct runtime_frames *frames, struct process_entry *entry)
+{
+	const struct runtime_code *code = entry->instance.file->code;
+	struct unwind_run *run = &entry->rows;
+	struct cfi_table table = {};
+
+	if (!code->add_rows)
+		return;
+	unwind_tables_remove(frames->tables, run, clock_now_ns());
+	*run = (struct unwind_run){};
+	code->add_rows(&entry->instance, &entry->process,
+		       &(struct runtime_rows){ append_row, &table });
+	if (table.count)
+		unwind_tables_add(frames->tables, &table, run);
+	entry->process.rules = (struct runtime_table){
+		.start = run->page_base << UNWIND_PAGE_SHIFT,
+		.first_page = run->first_page,
+		.n_pages = run->n_pages,
+	};
+	cfi_free(&table);
+}
+
 /* ---- processes ---- */
 
 static void publish(const struct runtime_frames *frames, const struct process_entry *entry)
@@ -446,8 +482,7 @@ static bool find_walked(struct runtime_frames *frames, const struct maps *maps,
 	return false;
 }
 
-/* Reads the layout of a process from BPF, where a forked one has a copy. False: none. */
-static bool find_process(const struct runtime_frames *frames, pid_t pid,
+bool runtime_frames_read(const struct runtime_frames *frames, pid_t pid,
 			 struct runtime_process *process)
 {
 	return !bpf_map_lookup_elem(frames->processes_fd, &pid, process);
@@ -458,13 +493,32 @@ static bool is_same(const struct runtime_instance *a, const struct runtime_insta
 	return a->file == b->file && a->bias == b->bias && a->thread_bytes == b->thread_bytes;
 }
 
-static bool describe(const struct runtime_instance *instance, struct runtime_process *process)
+static int describe(const struct runtime_instance *instance, struct runtime_process *process)
 {
 	*process = (struct runtime_process){
 		.kind = instance->file->kind,
 		.serial = runtime_mix(clock_now_ns(), (uint64_t)instance->pid),
 	};
-	return !instance->file->code->describe(instance, process);
+	return instance->file->code->describe(instance, process);
+}
+
+/* Publishes a process's layout, unless the runtime is still starting. */
+static void take_description(const struct runtime_frames *frames, struct process_entry *entry,
+			     const struct runtime_instance *instance,
+			     const struct runtime_process *process, int err)
+{
+	release_state(&entry->instance);
+	entry->instance = *instance;
+	entry->process = *process;
+	entry->n_misses = 0;
+	entry->is_starting = err;
+	if (err) {
+		bpf_map_delete_elem(frames->processes_fd, &instance->pid);
+		return;
+	}
+	make_rows(frames, entry);
+	publish(frames, entry);
+	programs_found(frames->programs, instance->pid);
 }
 
 void runtime_frames_update(struct runtime_frames *frames, pid_t pid)
@@ -473,19 +527,16 @@ void runtime_frames_update(struct runtime_frames *frames, pid_t pid)
 	struct process_entry *entry = find_entry(frames, pid);
 	struct runtime_instance instance = { .pid = pid, .lines = frames->settings.lines };
 	struct runtime_process process;
+	int err;
 
 	if (p && find_walked(frames, p->published, &instance)) {
 		if (entry && is_same(&entry->instance, &instance) &&
-		    find_process(frames, pid, &process))
+		    runtime_frames_read(frames, pid, &process))
 			return;
-		if (describe(&instance, &process)) {
+		err = describe(&instance, &process);
+		if (!err || err == -EAGAIN) {
 			entry = entry ? entry : add_entry(frames, pid);
-			release_state(&entry->instance);
-			entry->instance = instance;
-			entry->process = process;
-			entry->n_misses = 0;
-			publish(frames, entry);
-			programs_found(frames->programs, pid);
+			take_description(frames, entry, &instance, &process, err);
 			return;
 		}
 	}
@@ -499,11 +550,11 @@ struct runtime_instance *runtime_frames_find(struct runtime_frames *frames, pid_
 	struct process_entry *entry = find_entry(frames, pid);
 	struct runtime_process parents;
 
-	if (!entry && find_process(frames, pid, &parents)) {
+	if (!entry && runtime_frames_read(frames, pid, &parents)) {
 		runtime_frames_update(frames, pid);
 		entry = find_entry(frames, pid);
 	}
-	return entry ? &entry->instance : NULL;
+	return entry && !entry->is_starting ? &entry->instance : NULL;
 }
 
 size_t runtime_frames_walk(const struct runtime_frames *frames, const struct unwind_thread *thread,
@@ -517,6 +568,7 @@ size_t runtime_frames_walk(const struct runtime_frames *frames, const struct unw
 					 .lines = frames->settings.lines,
 					 .is_complete = *reason == UNWIND_COMPLETE,
 					 .sps = native->sps,
+					 .bps = native->bps,
 					 .framed = native->framed,
 					 .n_native = n,
 					 .definer = *definer };
@@ -524,7 +576,7 @@ size_t runtime_frames_walk(const struct runtime_frames *frames, const struct unw
 	bool is_cut;
 	size_t n_all;
 
-	if (!find_process(frames, (pid_t)thread->tgid, &walked.process))
+	if (!runtime_frames_read(frames, (pid_t)thread->tgid, &walked.process))
 		return n;
 	code = runtime_code_of(walked.process.kind);
 	if (!code)
@@ -551,13 +603,20 @@ void runtime_frames_miss(struct runtime_frames *frames, pid_t pid)
 		runtime_frames_find(frames, pid);
 		return;
 	}
+	if (entry->is_starting) {
+		runtime_frames_update(frames, pid);
+		return;
+	}
 	n = entry->n_misses + 1;
 	if (n & entry->n_misses) {
 		entry->n_misses = n;
 		return;
 	}
-	if (entry->instance.file->code->look_again(&entry->instance, &entry->process, &is_settled))
+	if (entry->instance.file->code->look_again(&entry->instance, &entry->process,
+						   &is_settled)) {
+		make_rows(frames, entry);
 		publish(frames, entry);
+	}
 	if (is_settled)
 		entry->n_misses = n;
 }

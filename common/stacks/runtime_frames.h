@@ -31,11 +31,12 @@ int runtime_frames_configure(struct run *run, const struct runtime_settings *set
 struct runtime_frames;
 
 /*
- * Opens the frames after load. watch: borrowed. walkers: programs that are loaded again for a
- * process of another kind, unless keeps_programs, see struct stacks_spec. NULL, printed: no ring
+ * Opens the frames after load. watch, tables: borrowed. walkers: programs that are loaded again for
+ * a process of another kind, unless keeps_programs, see struct stacks_spec. NULL, printed: no ring
  * buffer.
  */
 struct runtime_frames *runtime_frames_new(struct run *run, struct watch *watch,
+					  struct unwind_tables *tables,
 					  const struct runtime_settings *settings,
 					  const char *const *walkers, bool keeps_programs);
 void runtime_frames_free(struct runtime_frames *frames);
@@ -58,14 +59,18 @@ bool runtime_frames_preload(const struct runtime_frames *frames, struct processe
 
 /*
  * Walks the functions of a thread that isn't running: appends their words to its n native words, up
- * to STACK_WORDS in total, unless the thread has run meanwhile. Returns the
- * new number of words. *reason: how the native walk ended; set to UNWIND_DEPTH if it was complete
+ * to STACK_WORDS in total, unless the thread has run meanwhile. Returns the new
+ * number of words. *reason: how the native walk ended; set to UNWIND_DEPTH if it was complete
  * and outer functions did not fit.
  */
 size_t runtime_frames_walk(const struct runtime_frames *frames, const struct unwind_thread *thread,
 			   const struct runtime_definer *definer,
 			   const struct native_frames *native, size_t n, uint64_t *words,
 			   int *reason);
+
+/* Reads the layout of a process from BPF, where a forked one has a copy. False: none. */
+bool runtime_frames_read(const struct runtime_frames *frames, pid_t pid,
+			 struct runtime_process *process);
 
 /* Drops a process that has exited. */
 void runtime_frames_forget(struct runtime_frames *frames, pid_t pid);

@@ -251,7 +251,7 @@ static void look_for_go(struct assembly *a)
 
 /*
  * Finds out if the stack has functions of a runtime, or lacks some: then the interpreter's native
- * function is still in it.
+ * function is still in it, or code without a name among functions.
  */
 static void look_for_functions(struct assembly *a)
 {
@@ -261,6 +261,8 @@ static void look_for_functions(struct assembly *a)
 		a->is_bare |= a->frames[i]->kind == FRAME_USER &&
 			      runtime_is_interpreter(a->frames[i]->name);
 	}
+	for (size_t i = 0; a->is_managed && i < a->n; i++)
+		a->is_bare |= a->frames[i]->kind == FRAME_JIT;
 	a->is_managed |= a->is_bare;
 }
 

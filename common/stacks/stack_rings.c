@@ -29,7 +29,7 @@ static int on_definition(void *ctx, void *data, size_t size)
 		return 0;
 	}
 	resolver_add(rings->resolver, def, size);
-	if (def->kind == STACK_USER && !has_functions(def))
+	if (def->kind == STACK_USER && (!has_functions(def) || def->reason == UNWIND_BAD_RULE))
 		user_stacks_miss_functions(rings->user_stacks, (pid_t)def->tgid);
 	if (def->kind == STACK_USER &&
 	    (def->reason == UNWIND_NO_PROCESS || def->reason == UNWIND_NO_MAPPING))

@@ -578,8 +578,7 @@ static void print_reasons(struct making *making)
 		stack_reasons_print_go(all);
 		if (!making->stacks->no_runtimes)
 			stack_reasons_print_functions(all);
-		if (all->bare)
-			user_stacks_print_late(making->stacks->user_stacks);
+		user_stacks_print_late(making->stacks->user_stacks);
 		stack_flaws_print(making->stacks->flaws,
 				  user_stacks_lack_tables(making->stacks->user_stacks));
 	} else if (msg_verbose) {

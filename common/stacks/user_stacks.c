@@ -409,6 +409,7 @@ static size_t walk_thread(struct user_stacks *us, const struct unwind_thread *th
 			  int *reason)
 {
 	struct unwind_view view = { .pid = (pid_t)thread->tgid };
+	struct runtime_process runtime;
 
 	if (us->by_cfi && (look_again || !unwind_procs_knows(us->procs, view.pid)))
 		update_processes(us, &view.pid, 1, false);
@@ -417,6 +418,9 @@ static size_t walk_thread(struct user_stacks *us, const struct unwind_thread *th
 	*frames = (struct native_frames){ 0 };
 	view.sps = frames->sps;
 	view.framed = frames->framed;
+	view.bps = frames->bps;
+	if (us->frames && runtime_frames_read(us->frames, view.pid, &runtime))
+		view.runtime = &runtime;
 	return unwind_walk_thread(&view, thread, words, STACK_DEPTH, reason);
 }
 
@@ -565,8 +569,9 @@ static int open_tables(struct user_stacks *us)
 	array = unwind_maps_array(us->maps, &n);
 	us->procs = unwind_procs_new(us->processes, unwind_maps_tables(us->maps), array, n);
 	if (us->runtime_settings.watched)
-		us->frames = runtime_frames_new(us->run, us->watch, &us->runtime_settings,
-						us->walkers, us->keeps_programs);
+		us->frames =
+			runtime_frames_new(us->run, us->watch, unwind_maps_tables(us->maps),
+					   &us->runtime_settings, us->walkers, us->keeps_programs);
 	return us->runtime_settings.watched && !us->frames ? -EIO : 0;
 }
 

@@ -10,12 +10,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "abi/runtimes.h"
 #include "abi/stack.h"
 #include "unwind/unwind_tables.h"
 
 /* What runtimes need to know about the frames of a walk. */
 struct native_frames {
 	uint64_t sps[STACK_DEPTH]; /* stack address at which each frame begins */
+	uint64_t bps[STACK_DEPTH]; /* frame pointer in each frame */
 	uint32_t
 		framed[STACK_CHUNKS]; /* a bit each: left along its frame pointer, without a rule */
 };
@@ -29,7 +31,9 @@ struct unwind_view {
 	const struct unwind_copy *copy;	      /* copy of the stack; NULL: reads the process */
 	const struct unwind_returns *returns; /* pending return probes of the thread; NULL: none */
 	uint32_t *framed; /* receives bits as in struct native_frames; NULL: not wanted */
-	uint64_t *sps;	  /* receives each frame's stack address, one per word; NULL: not wanted */
+	/* receive each frame's stack address and frame pointer, one per word; NULL: not wanted */
+	uint64_t *sps, *bps;
+	const struct runtime_process *runtime; /* the process's runtime; NULL: none */
 };
 
 /*

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * HotSpot, the virtual machine of OpenJDK, on x86-64: layout of a process for the walk, and
+ * definitions of methods. Compiled methods and stubs ("blobs") lie in up to three heaps of code,
+ * which are divided into segments; a map with a byte per segment leads to the beginning of a blob.
+ */
+#ifndef ABI_HOTSPOT_H
+#define ABI_HOTSPOT_H
+
+#include "abi/runtime.h"
+
+#define HOTSPOT_HEAPS	    3
+#define HOTSPOT_BLOB_BYTES  448 /* bytes of a block that are read, up to its last field */
+#define HOTSPOT_CONST_BYTES 96	/* likewise of a ConstMethod */
+
+struct hotspot_heap {
+	__u64 low, high; /* code; high is exclusive, and covers memory that is not committed yet */
+	__u64 segments;	 /* address of the map of segments */
+};
+
+/* Offsets of fields in bytes. Of a blob, they count from its block, which begins with a header. */
+struct hotspot_layout {
+	struct hotspot_heap heaps[HOTSPOT_HEAPS];
+	__u64 call_stub; /* return address of the stub by which C++ calls Java */
+	__u64 interpreter_low, interpreter_high;
+	__u64 names
+		[2]; /* texts that name compiled methods and native wrappers; BPF fills them in */
+	__u16 log2_segment;
+	__u16 header_bytes;
+	__u16 block_used;	    /* u8, 1: in use */
+	__u16 blob_bytes;	    /* bytes to read */
+	__u16 size;		    /* u32 */
+	__u16 code_begin, code_end; /* u32, relative to the blob; has_code_addresses: addresses */
+	__u16 frame_words, frame_complete;
+	__u16 name;
+	__u16 method, compile_id;
+	__u16 entry; /* verified entry: u16, relative to the code; has_entry_address: an address */
+	__u16 deopt; /* u32, relative to the blob; has_deopt_address: an address */
+	__u16 original_pc;
+	__u16 bcp_words; /* interpreted frames: words from the position in the bytecode to rbp */
+	__u8 has_code_addresses, has_entry_address, has_deopt_address, is_complete_short;
+	/* offsets of fields of Method, ConstMethod, ConstantPool, Klass, Symbol; sizes */
+	__u16 method_const;
+	__u16 const_bytes, const_pool, const_code_bytes, const_name;
+	__u16 pool_bytes, pool_holder;
+	__u16 class_name;
+	__u16 symbol_length, symbol_body;
+};
+
+#define HOTSPOT_CLASS_BYTES  256
+#define HOTSPOT_METHOD_BYTES 128
+
+/* Definition of a method, or of a stub, which has no class. */
+struct hotspot_def {
+	struct runtime_def def;
+	__u64 blob;			 /* address of the compiled method; 0: interpreted */
+	__u64 method;			 /* struct Method */
+	__u32 compile_id;		 /* unique for the life of the process */
+	__u16 class_bytes, method_bytes; /* lengths of the names, which may be cut off */
+	char class_name[HOTSPOT_CLASS_BYTES];
+	char method_name[HOTSPOT_METHOD_BYTES];
+};
+
+#define HOTSPOT_CODE_BYTES  64
+#define HOTSPOT_FRAME_WORDS 12 /* words of an interpreted frame, from rbp - 80 on */
+
+/* State of a walk in HotSpot's frames. */
+struct hotspot_walk {
+	struct hotspot_layout layout;
+	struct runtime_table rules;
+	__u64 serial;
+	__u64 begin, end;   /* code of the blob */
+	__u64 blob;	    /* its address; 0: interpreted */
+	__u64 method;	    /* struct Method; 0: a stub */
+	__u64 constant_at;  /* its ConstMethod */
+	__u64 pool, symbol; /* its constant pool, the name of its class */
+	__u64 symbol_end;   /* the last letters of that name */
+	__u64 fingerprint;
+	__u32 compile_id;
+	__s32 position;	   /* in an interpreted method's bytecode; negative: unknown */
+	__u32 frame_bytes; /* 0: unknown */
+	__u32 to_cfa;	   /* bytes from sp to the caller's stack */
+	__u32 slot;
+	__u16 length; /* scratch, as the following member */
+	__u8 call[8];
+	__s32 bp_off;	  /* location of a saved rbp, from the CFA; 0: next to the return address */
+	__u32 last_frame; /* index + 1 of the latest frame of a method */
+	bool has_saved_bp;
+	bool is_called; /* the frame before is a method's: it was called where its stack is known */
+	__u64 words[HOTSPOT_FRAME_WORDS];
+	__u8 block[512 + 8];
+	__u8 code[HOTSPOT_CODE_BYTES + 16];
+	__u8 constant[128 + 8]; /* contents of the ConstMethod */
+	struct hotspot_def def;
+};
+
+#endif

@@ -1,0 +1,552 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Leaves one frame of HotSpot's code on x86-64: the same code in the kernel (hotspot.bpf.h) and in
+ * the loader (unwind_remote.c). The includer must define what unwind_walk.h requires, and the
+ * functions declared below, which the kernel's verifier checks one by one.
+ *
+ * A compiled method has a fixed frame: at a return address the caller's stack begins frame_bytes
+ * above sp, with the return address and rbp below it. An interrupted instruction may be where the
+ * frame doesn't exist yet or any more, as its bytes show; a return address found there has to
+ * follow a call.
+ */
+#ifndef ABI_HOTSPOT_WALK_H
+#define ABI_HOTSPOT_WALK_H
+
+#include "abi/hotspot.h"
+#include "abi/unwind_step.h"
+
+#define HOTSPOT_HOPS	       4  /* steps along the map of segments; 1.02 on average */
+#define HOTSPOT_PROLOGUE       48 /* bytes of a method up to "sub n,%rsp" */
+#define HOTSPOT_POLLS	       5  /* instructions from an epilogue's "pop %rbp" to "ret" */
+#define HOTSPOT_PUSHED_WORDS   8
+#define HOTSPOT_ARGUMENT_BYTES 2048
+#define HOTSPOT_POPS	       8
+
+/* Notes that the current frame, of deoptimized code, would have returned to pc. */
+UNWIND_INLINE void hotspot_note_pc(struct unwind_state *s, struct hotspot_walk *w, __u64 pc);
+
+/* Return hotspot_returns() and hotspot_find_sub(). */
+UNWIND_INLINE bool hotspot_check_returns(struct hotspot_walk *w, __u32 at);
+UNWIND_INLINE __u32 hotspot_get_sub(struct hotspot_walk *w);
+
+/* Returns the rule for an instruction of a stub; NULL: none. */
+UNWIND_INLINE const struct unwind_rule *hotspot_find_rule(struct unwind_state *s,
+							  struct hotspot_walk *w, __u64 ip);
+
+#define hotspot_u64(w, field) (*(__u64 *)((w)->block + ((w)->layout.field & 511)))
+#define hotspot_u32(w, field) (*(__u32 *)((w)->block + ((w)->layout.field & 511)))
+#define hotspot_u16(w, field) (*(__u16 *)((w)->block + ((w)->layout.field & 511)))
+#define hotspot_code(w, at)   ((w)->code[(at) & (HOTSPOT_CODE_BYTES - 1)])
+
+/* Returns a register of frame 0; by name it would not exist on other machines. */
+UNWIND_INLINE __u64 hotspot_r13(const struct unwind_state *s)
+{
+	return unwind_register(&s->regs, 13);
+}
+
+/* ---- blobs ---- */
+
+UNWIND_INLINE bool hotspot_is_in(const struct hotspot_heap *heap, __u64 addr)
+{
+	return addr >= heap->low && addr < heap->high;
+}
+
+UNWIND_INLINE bool hotspot_has(const struct hotspot_layout *l, __u64 addr)
+{
+	return hotspot_is_in(&l->heaps[0], addr) || hotspot_is_in(&l->heaps[1], addr) ||
+	       hotspot_is_in(&l->heaps[2], addr);
+}
+
+UNWIND_INLINE bool hotspot_is_interpreter(const struct hotspot_layout *l, __u64 ip)
+{
+	return ip >= l->interpreter_low && ip < l->interpreter_high;
+}
+
+/* Returns the address of the block that contains an address; 0: none. */
+UNWIND_INLINE __u64 hotspot_find_block(struct unwind_state *s, const struct hotspot_layout *l,
+				       __u64 addr)
+{
+	const struct hotspot_heap *heap = &l->heaps[0];
+	__u64 segment;
+	__u8 back = 0;
+
+	if (hotspot_is_in(&l->heaps[1], addr))
+		heap = &l->heaps[1];
+	if (hotspot_is_in(&l->heaps[2], addr))
+		heap = &l->heaps[2];
+	if (!hotspot_is_in(heap, addr))
+		return 0;
+	segment = (addr - heap->low) >> (l->log2_segment & 31);
+	for (int i = 0; i < HOTSPOT_HOPS; i++) {
+		if (!unwind_read(s, &back, 1, heap->segments + segment) || back == 0xff)
+			return 0;
+		if (!back)
+			return heap->low + (segment << (l->log2_segment & 31));
+		segment -= back;
+	}
+	return 0;
+}
+
+/* Takes what the walk needs from the block that has been read. */
+UNWIND_INLINE bool hotspot_take_blob(struct hotspot_walk *w, __u64 block)
+{
+	const struct hotspot_layout *l = &w->layout;
+
+	w->blob = block + l->header_bytes;
+	w->begin = l->has_code_addresses ? hotspot_u64(w, code_begin)
+					 : w->blob + hotspot_u32(w, code_begin);
+	w->end = l->has_code_addresses ? hotspot_u64(w, code_end)
+				       : w->blob + hotspot_u32(w, code_end);
+	w->frame_bytes = hotspot_u32(w, frame_words) * 8;
+	if (w->frame_bytes >= 1 << 20)
+		w->frame_bytes = 0;
+	w->compile_id = hotspot_u32(w, compile_id);
+	w->method = hotspot_u64(w, method);
+	return w->block[l->block_used & 63] == 1;
+}
+
+/* Returns true for a compiled method or a native one's wrapper. Caches their names' addresses. */
+UNWIND_INLINE bool hotspot_is_method(struct unwind_state *s, struct hotspot_walk *w)
+{
+	__u64 name = hotspot_u64(w, name), text = 0;
+
+	if (name == w->layout.names[0] || name == w->layout.names[1])
+		return name;
+	if (!unwind_read(s, &text, sizeof(text), name))
+		return false;
+	if (text == 0x00646f6874656d6eULL) /* "nmethod" */
+		w->layout.names[0] = name;
+	else if (text == 0x6e2065766974616eULL) /* "native n[method]" */
+		w->layout.names[1] = name;
+	else
+		return false;
+	return true;
+}
+
+/* ---- compiled methods ---- */
+
+/* Returns true for a return address after a call, in the interpreter, or of deoptimized code. */
+UNWIND_INLINE bool hotspot_follows_call(struct unwind_state *s, struct hotspot_walk *w,
+					__u64 address)
+{
+	if (hotspot_is_interpreter(&w->layout, address))
+		return true;
+	if (!unwind_read(s, w->call, sizeof(w->call), address - 8))
+		return false;
+	if (w->call[3] == 0xe8 || w->call[3] == 0xe9)
+		return true;
+	return (w->call[6] == 0xff && (w->call[7] & 0x38) == 0x10) ||
+	       (w->call[5] == 0xff && (w->call[6] & 0x38) == 0x10) ||
+	       (w->call[4] == 0xff && (w->call[5] & 0x38) == 0x10) ||
+	       (w->call[2] == 0xff && (w->call[3] & 0x38) == 0x10) ||
+	       (w->call[1] == 0xff && (w->call[2] & 0x38) == 0x10);
+}
+
+/*
+ * Returns the length of an instruction that polls for a safepoint between a method's "pop %rbp" and
+ * "ret"; 0: another instruction.
+ */
+UNWIND_INLINE __u32 hotspot_poll_bytes(const struct hotspot_walk *w, __u32 at)
+{
+	__u8 a = hotspot_code(w, at), b = hotspot_code(w, at + 1), c = hotspot_code(w, at + 2);
+
+	if (a == 0x49 && b == 0x3b && (c & 0x3f) == 0x27) /* cmp n(%r15),%rsp */
+		return c & 0x40 ? 4 : 7;
+	if (a == 0x0f && (b == 0x87 || b == 0x85)) /* ja, jne */
+		return 6;
+	if (a == 0x77 || a == 0x75)
+		return 2;
+	if ((a & 0xfd) == 0x4d && b == 0x8b && (c & 7) == 7 && c >> 6) /* mov n(%r15),%r10 */
+		return c & 0x40 ? 4 : 7;
+	if (a == 0x41 && b == 0x85 && c < 0x40) /* test %eax,(%r10) */
+		return 3;
+	if (a == 0x85 && b == 0x05) /* test %eax,n(%rip) */
+		return 6;
+	if (a == 0x49 && b == 0x83 && c == 0x7f) /* cmpq $0,n(%r15) */
+		return 5;
+	if (a == 0x49 && b == 0x81 && c == 0x7f)
+		return 8;
+	return a == 0xc5 && c == 0x77 ? 3 : 0; /* vzeroupper */
+}
+
+/* Returns true if from there on, code only polls and returns. */
+UNWIND_INLINE bool hotspot_returns(const struct hotspot_walk *w, __u32 at)
+{
+	for (int i = 0; i < HOTSPOT_POLLS; i++) {
+		__u8 code = hotspot_code(w, at);
+		__u32 n;
+
+		if (code == 0xc3)
+			return true;
+		n = hotspot_poll_bytes(w, at);
+		if (!n)
+			return false;
+		at += n;
+	}
+	return false;
+}
+
+/* Returns true in stubs that follow a method and are entered without its frame. */
+UNWIND_INLINE bool hotspot_is_frameless_stub(const struct hotspot_walk *w)
+{
+	__u8 a = hotspot_code(w, 0), b = hotspot_code(w, 1), c = hotspot_code(w, 2);
+
+	if (a == 0x48 && b == 0xbb) /* mov $method,%rbx; jmp: a static call that isn't linked */
+		return hotspot_code(w, 10) == 0xe9 || hotspot_code(w, 10) == 0x49;
+	if (a == 0x4c && b == 0x8d && c == 0x15) /* lea n(%rip),%r10; mov %r10,n(%r15); jmp */
+		return hotspot_code(w, 7) == 0x4d && hotspot_code(w, 8) == 0x89;
+	if (a == 0x49 && b == 0xba) /* mov $n,%r10; mov %r10,n(%r15); jmp */
+		return hotspot_code(w, 10) == 0x4d && hotspot_code(w, 11) == 0x89;
+	return a == 0x4d && b == 0x89 && (c & 0x3f) == 0x17 && hotspot_code(w, 7) == 0xe9;
+}
+
+/* Finds "sub n,%rsp" in code. Returns its offset; HOTSPOT_PROLOGUE: none. */
+UNWIND_INLINE __u32 hotspot_find_sub(const struct hotspot_walk *w)
+{
+	for (__u32 i = 0; i < HOTSPOT_PROLOGUE; i++)
+		if (w->code[i] == 0x48 && (w->code[i + 1] | 2) == 0x83 && w->code[i + 2] == 0xec)
+			return i;
+	return HOTSPOT_PROLOGUE;
+}
+
+/*
+ * Sets the frame's state before an instruction of the prologue, which the code begins with: "push
+ * %rbp", maybe "mov %rsp,%rbp", "sub n,%rsp"; or "sub n,%rsp", "mov %rbp,n(%rsp)".
+ */
+UNWIND_INLINE void hotspot_judge_prologue(struct hotspot_walk *w, __u32 sub, __u64 at)
+{
+	__u32 sub_end = sub + (hotspot_code(w, sub + 1) == 0x81 ? 7 : 4), push = sub;
+
+	w->to_cfa = w->frame_bytes;
+	w->has_saved_bp = true;
+	if (sub >= HOTSPOT_PROLOGUE) {
+		w->to_cfa = 0; /* unknown */
+		return;
+	}
+	__asm__("" : "+r"(sub)); /* keeps masks, which the verifier of 5.10 needs */
+	if (sub >= 1 && hotspot_code(w, sub - 1) == 0x55)
+		push = sub - 1;
+	else if (sub >= 4 && hotspot_code(w, sub - 4) == 0x55 && hotspot_code(w, sub - 3) == 0x48)
+		push = sub - 4;
+	if (at <= push) {
+		w->to_cfa = 8;
+		w->has_saved_bp = false;
+	} else if (at <= sub) {
+		w->to_cfa = 16;
+	} else if (push == sub) {
+		w->has_saved_bp = at > sub_end; /* mov %rbp,n(%rsp) follows */
+	}
+}
+
+/* Sets the frame's state before an instruction of the body, which the code begins with. */
+UNWIND_INLINE void hotspot_judge_body(struct hotspot_walk *w, bool returns, bool returns_popped)
+{
+	w->to_cfa = w->frame_bytes;
+	w->has_saved_bp = true;
+	if (returns_popped)
+		w->to_cfa = 16;
+	else if (returns || hotspot_is_frameless_stub(w)) {
+		w->to_cfa = 8;
+		w->has_saved_bp = false;
+	}
+}
+
+UNWIND_INLINE __u64 hotspot_entry(const struct hotspot_walk *w)
+{
+	return w->layout.has_entry_address ? hotspot_u64(w, entry)
+					   : w->begin + hotspot_u16(w, entry);
+}
+
+/* Returns true where the frame isn't complete yet. */
+UNWIND_INLINE bool hotspot_is_early(const struct hotspot_walk *w, __u64 pc)
+{
+	__s32 complete = w->layout.is_complete_short ? (__s16)hotspot_u16(w, frame_complete)
+						     : (__s32)hotspot_u32(w, frame_complete);
+
+	return (__s64)(pc - w->begin) < complete;
+}
+
+/* Finds the state of an interrupted method's frame. */
+UNWIND_INLINE void hotspot_judge(struct unwind_state *s, struct hotspot_walk *w)
+{
+	__u64 entry = hotspot_entry(w);
+	bool is_early = hotspot_is_early(w, s->ip);
+
+	w->to_cfa = 8;
+	w->has_saved_bp = false;
+	if (!w->frame_bytes || (is_early && s->ip <= entry))
+		return;
+	if (!unwind_read(s, w->code, HOTSPOT_CODE_BYTES, is_early ? entry : s->ip))
+		w->to_cfa = 0;
+	else if (is_early)
+		hotspot_judge_prologue(w, hotspot_get_sub(w), s->ip - entry);
+	else
+		hotspot_judge_body(w, hotspot_check_returns(w, 0),
+				   hotspot_code(w, 0) == 0x5d && hotspot_check_returns(w, 1));
+}
+
+/* Returns the bytes that "pop"s after a call of a stub give back: a slow path has pushed them. */
+UNWIND_INLINE __u32 hotspot_pushed_bytes(const struct hotspot_walk *w)
+{
+	__u32 at = 0, bytes = 0;
+
+	for (int i = 0; i < HOTSPOT_POPS; i++) {
+		if (hotspot_code(w, at) == 0x41)
+			at++;
+		if ((hotspot_code(w, at) & 0xf8) != 0x58 || hotspot_code(w, at) == 0x5d)
+			break;
+		at++;
+		bytes += 8;
+	}
+	return bytes;
+}
+
+/*
+ * Leaves a frame of known size. is_sure: a call has certainly been made from it.
+ */
+UNWIND_INLINE int hotspot_leave(struct unwind_state *s, struct hotspot_walk *w, bool is_sure)
+{
+	__u64 cfa = s->sp + w->to_cfa;
+	struct unwind_frame_record saved;
+
+	if (!w->to_cfa)
+		return UNWIND_BAD_RULE;
+	if (!unwind_read(s, &saved, sizeof(saved), cfa - sizeof(saved)) ||
+	    (w->bp_off && !unwind_read(s, &saved.bp, sizeof(saved.bp), cfa + w->bp_off)))
+		return UNWIND_FAULT;
+	if (!hotspot_has(&w->layout, saved.return_address) ||
+	    (!is_sure && !hotspot_follows_call(s, w, saved.return_address)))
+		return UNWIND_BAD_RULE;
+	return unwind_arrive(s, saved.return_address, cfa, w->has_saved_bp ? saved.bp : s->bp);
+}
+
+/* Returns the address to which a deoptimized frame would have returned; 0: not deoptimized. */
+UNWIND_INLINE __u64 hotspot_original_pc(struct unwind_state *s, const struct hotspot_walk *w)
+{
+	__u64 handler = w->layout.has_deopt_address ? hotspot_u64(w, deopt)
+						    : w->blob + hotspot_u32(w, deopt),
+	      pc = 0;
+	__u32 at = hotspot_u32(w, original_pc);
+
+	if (s->ip != handler || at >= w->frame_bytes ||
+	    !unwind_read(s, &pc, sizeof(pc), s->sp + at))
+		return 0;
+	return pc >= w->begin && pc < w->end ? pc : 0;
+}
+
+/* Returns true if the return address of a frame of that size follows a call in HotSpot's code. */
+UNWIND_INLINE bool hotspot_is_frame(struct unwind_state *s, struct hotspot_walk *w, __u32 to_cfa)
+{
+	__u64 address;
+
+	return unwind_read(s, &address, sizeof(address), s->sp + to_cfa - 8) &&
+	       hotspot_has(&w->layout, address) && hotspot_follows_call(s, w, address);
+}
+
+/*
+ * Returns the bytes that an interrupted method has pushed on its frame: comparing strings pushes a
+ * word, searching in one also the former stack pointer, which lies nearby. 0: not found.
+ */
+UNWIND_INLINE __u32 hotspot_find_pushed(struct unwind_state *s, struct hotspot_walk *w)
+{
+	if (!unwind_read(s, w->words, sizeof(w->words), s->sp))
+		return 0;
+	for (int i = 0; i < HOTSPOT_PUSHED_WORDS; i++) {
+		__u64 pushed = w->words[i] - s->sp;
+
+		if (pushed > 8U * i && pushed <= 8U * (i + HOTSPOT_PUSHED_WORDS) && !(pushed & 7))
+			return pushed;
+	}
+	return 8;
+}
+
+UNWIND_INLINE void hotspot_judge_all(struct unwind_state *s, struct hotspot_walk *w)
+{
+	hotspot_judge(s, w);
+	if (w->to_cfa == w->frame_bytes && !hotspot_is_frame(s, w, w->to_cfa))
+		w->to_cfa += hotspot_find_pushed(s, w);
+}
+
+/* Leaves a compiled method. */
+UNWIND_INLINE int hotspot_leave_method(struct unwind_state *s, struct hotspot_walk *w)
+{
+	__u64 pc = hotspot_original_pc(s, w);
+
+	w->to_cfa = w->frame_bytes;
+	w->has_saved_bp = true;
+	w->bp_off = 0;
+	if (pc)
+		hotspot_note_pc(s, w, pc);
+	else if (s->ip_is_exact)
+		hotspot_judge_all(s, w);
+	else if (!w->is_called && unwind_read(s, w->code, HOTSPOT_CODE_BYTES, s->ip))
+		w->to_cfa += hotspot_pushed_bytes(w);
+	return hotspot_leave(s, w, w->is_called);
+}
+
+/* ---- identity ---- */
+
+#define hotspot_constant(w, type, field) (*(type *)((w)->constant + ((w)->layout.field & 127)))
+
+/* Reads what identifies a method: its parts' addresses, and the end of its class's name. */
+UNWIND_INLINE bool hotspot_read_method(struct unwind_state *s, struct hotspot_walk *w)
+{
+	const struct hotspot_layout *l = &w->layout;
+	__u16 n;
+
+	w->length = 0;
+	if (w->method & 7 || !unwind_read(s, &w->constant_at, 8, w->method + l->method_const) ||
+	    !unwind_read(s, w->constant, HOTSPOT_CONST_BYTES, w->constant_at))
+		return false;
+	w->pool = hotspot_constant(w, __u64, const_pool);
+	if (!unwind_read(s, &w->symbol, 8, w->pool + l->pool_holder) ||
+	    !unwind_read(s, &w->symbol, 8, w->symbol + l->class_name) ||
+	    !unwind_read(s, &w->length, sizeof(w->length), w->symbol + l->symbol_length) ||
+	    !w->length)
+		return false;
+	w->def.class_bytes = w->length;
+	n = w->length < 8 ? 0 : w->length - 8;
+	return unwind_read(s, &w->symbol_end, sizeof(w->symbol_end),
+			   w->symbol + l->symbol_body + n);
+}
+
+/* Sets the fingerprint, which no other method of the process has, also after this one is freed. */
+UNWIND_INLINE void hotspot_identify(struct hotspot_walk *w)
+{
+	__u64 hash = runtime_mix(w->serial, w->method);
+
+	if (w->blob) {
+		hash = runtime_mix(runtime_mix(hash, w->blob), w->compile_id);
+	} else {
+		hash = runtime_mix(runtime_mix(hash, w->constant_at), w->pool);
+		hash = runtime_mix(runtime_mix(hash, w->symbol), w->symbol_end);
+		hash = runtime_mix(hash, hotspot_constant(w, __u16, const_name));
+	}
+	w->fingerprint = hash * 0xbf58476d1ce4e5b9ULL | 2;
+}
+
+/* ---- stubs, and calls from C++ ---- */
+
+/* Leaves a frame by rbp: the call stub's. */
+UNWIND_INLINE int hotspot_leave_by_bp(struct unwind_state *s)
+{
+	struct unwind_frame_record record;
+
+	if (s->bp < s->sp || s->bp - s->sp >= 4096 ||
+	    !unwind_read(s, &record, sizeof(record), s->bp))
+		return UNWIND_BAD_RULE;
+	return unwind_arrive(s, record.return_address, s->bp + sizeof(record), record.bp);
+}
+
+/* Converts a stub's rule to the frame's state. False if the rule is of another kind. */
+UNWIND_INLINE bool hotspot_take_rule(const struct unwind_state *s, struct hotspot_walk *w,
+				     const struct unwind_rule *rule)
+{
+	__u64 base = rule->kind == UNWIND_BP ? s->bp : s->sp;
+
+	w->to_cfa = base - s->sp + rule->cfa_off;
+	w->has_saved_bp = rule->bp_kind == UNWIND_BP_AT_CFA;
+	w->bp_off = rule->bp_off;
+	return (rule->kind == UNWIND_BP || rule->kind == UNWIND_SP) && base >= s->sp &&
+	       base - s->sp < 1 << 20;
+}
+
+/*
+ * Finds the state in an adapter between compiled and interpreted code, which copies the return
+ * address below the arguments. The caller's stack begins at r13, once that is set.
+ */
+UNWIND_INLINE bool hotspot_judge_adapter(struct unwind_state *s, struct hotspot_walk *w)
+{
+	__u64 name = 0, address = 0, first = 0, distance = hotspot_r13(s) - s->sp;
+
+	if (!s->has_registers || !unwind_read(s, &name, sizeof(name), hotspot_u64(w, name)) ||
+	    name != 0x204932432f433249ULL) /* "I2C/C2I " */
+		return false;
+	w->to_cfa = 8;
+	w->has_saved_bp = false;
+	if (distance > 8 && distance <= HOTSPOT_ARGUMENT_BYTES &&
+	    unwind_read(s, &address, sizeof(address), s->sp) &&
+	    unwind_read(s, &first, sizeof(first), hotspot_r13(s) - 8) && first == address)
+		w->to_cfa = distance;
+	return true;
+}
+
+/* Leaves a stub: by its frame, if it has one and has made a call, else by its rule. */
+UNWIND_INLINE int hotspot_leave_stub(struct unwind_state *s, struct hotspot_walk *w)
+{
+	const struct unwind_rule *rule;
+
+	if (s->ip == w->layout.call_stub)
+		return hotspot_leave_by_bp(s);
+	w->bp_off = 0;
+	w->to_cfa = w->frame_bytes;
+	w->has_saved_bp = true;
+	if (s->ip_is_exact || !w->frame_bytes) {
+		rule = hotspot_find_rule(s, w, s->ip - !s->ip_is_exact);
+		if ((!rule || !hotspot_take_rule(s, w, rule)) && !hotspot_judge_adapter(s, w))
+			return UNWIND_BAD_RULE;
+	}
+	return hotspot_leave(s, w, !s->ip_is_exact);
+}
+
+/* ---- interpreted methods ---- */
+
+#define HOTSPOT_FRAME_BELOW 80			   /* bytes of words[] below rbp */
+#define hotspot_frame(w, n) ((w)->words[10 - (n)]) /* the n-th word below rbp */
+
+UNWIND_INLINE bool hotspot_read_frame(struct unwind_state *s, struct hotspot_walk *w)
+{
+	return s->bp >= s->sp && s->bp - s->sp < (1 << 20) && !(s->bp & 7) &&
+	       unwind_read(s, w->words, sizeof(w->words), s->bp - HOTSPOT_FRAME_BELOW);
+}
+
+/* Returns the offset of a position in the method's bytecode; -1: it isn't in there. */
+UNWIND_INLINE __s32 hotspot_bytecode(const struct hotspot_walk *w, __u64 position)
+{
+	__u64 offset = position - w->constant_at - w->layout.const_bytes;
+
+	return offset < hotspot_constant(w, __u16, const_code_bytes) ? (__s32)offset : -1;
+}
+
+/*
+ * Returns true if an interrupted instruction of the interpreter has the frame at rbp: r13 is the
+ * position in the frame's bytecode, or, while it calls, the stack pointer that the frame has noted.
+ * At a method's entry there is no frame yet, and r13 is the stack pointer of a caller.
+ */
+UNWIND_INLINE bool hotspot_has_frame(const struct unwind_state *s, const struct hotspot_walk *w)
+{
+	__u64 noted = hotspot_frame(w, 2), r13 = hotspot_r13(s);
+
+	return hotspot_bytecode(w, r13) >= 0 || r13 == noted ||
+	       (__s64)(r13 - s->bp) >> 3 == (__s64)noted;
+}
+
+UNWIND_INLINE __u64 hotspot_saved_position(const struct hotspot_walk *w)
+{
+	return w->layout.bcp_words == 7 ? hotspot_frame(w, 7) : hotspot_frame(w, 8);
+}
+
+/* Finds an interpreted frame, its method, and the position in it. */
+UNWIND_INLINE bool hotspot_find_interpreted(struct unwind_state *s, struct hotspot_walk *w)
+{
+	if (!hotspot_read_frame(s, w))
+		return false;
+	w->method = hotspot_frame(w, 3);
+	w->blob = 0;
+	if (!hotspot_read_method(s, w))
+		return false;
+	w->position = hotspot_bytecode(w, hotspot_saved_position(w));
+	if (!s->ip_is_exact)
+		return true;
+	if (s->has_registers && hotspot_bytecode(w, hotspot_r13(s)) >= 0)
+		w->position = hotspot_bytecode(w, hotspot_r13(s));
+	return s->has_registers && hotspot_has_frame(s, w);
+}
+
+/* Leaves the interpreted frame that was found. */
+UNWIND_INLINE int hotspot_leave_interpreted(struct unwind_state *s, const struct hotspot_walk *w)
+{
+	return unwind_arrive(s, w->words[11], hotspot_frame(w, 1), w->words[10]);
+}
+
+#endif

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Walks frames of HotSpot's code as the native walk arrives there: abi/hotspot_walk.h has the
+ * rules, and abi/hotspot.h the layout. Global functions pass the slot's number, see unwind.bpf.h.
+ *
+ * The traced program's memory may hold anything. Each step has a fixed number of reads, and the
+ * walk's number of steps is limited by the native one.
+ */
+#ifndef HOTSPOT_BPF_H
+#define HOTSPOT_BPF_H
+
+#include "runtimes/runtime_state.bpf.h"
+#include "stack/unwind_tables.bpf.h"
+#include "abi/hotspot_walk.h"
+
+#define HOTSPOT_KINDS RUNTIME_BIT(RUNTIME_HOTSPOT)
+
+_Static_assert(sizeof(struct hotspot_walk) <= sizeof(struct runtime_walk), "larger than its space");
+
+static __always_inline struct hotspot_walk *hotspot_walk_of(__u32 slot)
+{
+	return (struct hotspot_walk *)runtime_walk_of(slot, HOTSPOT_KINDS);
+}
+
+/* ---- definitions ---- */
+
+#define hotspot_keep(var) asm volatile("" : "+r"(var)) /* preserves a bound */
+
+/* Reads the method's own name. */
+static __always_inline bool hotspot_read_name(struct hotspot_walk *w)
+{
+	const struct hotspot_layout *l = &w->layout;
+	__u64 at = w->pool + l->pool_bytes + 8ULL * hotspot_constant(w, __u16, const_name), symbol;
+	__u16 length = 0;
+	__u32 n;
+
+	if (bpf_probe_read_user(&symbol, sizeof(symbol), (void *)at) ||
+	    bpf_probe_read_user(&length, sizeof(length), (void *)(symbol + l->symbol_length)))
+		return false;
+	w->def.method_bytes = length;
+	n = length < HOTSPOT_METHOD_BYTES ? length : HOTSPOT_METHOD_BYTES - 1;
+	hotspot_keep(n);
+	return !bpf_probe_read_user(w->def.method_name, n & (HOTSPOT_METHOD_BYTES - 1),
+				    (void *)(symbol + l->symbol_body));
+}
+
+static __always_inline bool hotspot_read_class(struct hotspot_walk *w)
+{
+	__u32 n = w->def.class_bytes;
+
+	n = n < HOTSPOT_CLASS_BYTES ? n : HOTSPOT_CLASS_BYTES - 1;
+	hotspot_keep(n);
+	return !bpf_probe_read_user(w->def.class_name, n & (HOTSPOT_CLASS_BYTES - 1),
+				    (void *)(w->symbol + w->layout.symbol_body));
+}
+
+static __always_inline __u64 hotspot_word(const struct hotspot_walk *w)
+{
+	return runtime_word(w->blob ? w->blob : w->method, w->fingerprint);
+}
+
+/* Reads the name of a stub's blob in place of a method's. */
+static __always_inline bool hotspot_read_stub(struct hotspot_walk *w)
+{
+	long n = bpf_probe_read_user_str(w->def.method_name, HOTSPOT_METHOD_BYTES,
+					 (void *)hotspot_u64(w, name));
+
+	w->def.class_bytes = 0;
+	w->def.method_bytes = n - 1;
+	return n > 1;
+}
+
+/* Reads the names of the method that was found; a compiled one's identity is not read yet. */
+static __always_inline bool hotspot_read_names(struct unwind_state *s, struct hotspot_walk *w)
+{
+	if (!w->method)
+		return hotspot_read_stub(w);
+	return (!w->blob || hotspot_read_method(s, w)) && hotspot_read_class(w) &&
+	       hotspot_read_name(w);
+}
+
+/* Sends a definition. Returns 1 if there is a name. */
+__noinline int hotspot_define(__u32 slot)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct hotspot_walk *w = hotspot_walk_of(slot);
+
+	if (!w || !scratch || !hotspot_read_names(&scratch->walk, w))
+		return 0;
+	w->def.def.word = hotspot_word(w);
+	w->def.def.fingerprint = w->fingerprint;
+	w->def.def.kind = STACK_FUNCTION;
+	w->def.def.tgid = scratch->def.tgid;
+	w->def.def.runtime = RUNTIME_HOTSPOT;
+	w->def.blob = w->blob;
+	w->def.method = w->method;
+	w->def.compile_id = w->compile_id;
+	runtime_send(scratch, &w->def.def, sizeof(w->def), sizeof(w->def));
+	return 1;
+}
+
+/* ---- parts of a step ---- */
+
+static __always_inline void hotspot_note_pc(struct unwind_state *s, struct hotspot_walk *w,
+					    __u64 pc)
+{
+	struct stack_scratch *scratch = stack_scratch_of(w->slot);
+
+	if (scratch)
+		scratch->def.words[(scratch->def.n_words - 1) & (STACK_DEPTH - 1)] = pc;
+}
+
+__noinline int hotspot_returns_of(__u32 slot, __u32 at)
+{
+	struct hotspot_walk *w = hotspot_walk_of(slot);
+
+	return w ? hotspot_returns(w, at) : 0;
+}
+
+static __always_inline bool hotspot_check_returns(struct hotspot_walk *w, __u32 at)
+{
+	return hotspot_returns_of(w->slot, at);
+}
+
+__noinline int hotspot_sub_of(__u32 slot)
+{
+	struct hotspot_walk *w = hotspot_walk_of(slot);
+
+	return w ? hotspot_find_sub(w) : HOTSPOT_PROLOGUE;
+}
+
+static __always_inline __u32 hotspot_get_sub(struct hotspot_walk *w)
+{
+	return hotspot_sub_of(w->slot);
+}
+
+static __always_inline const struct unwind_rule *hotspot_find_rule(struct unwind_state *s,
+								   struct hotspot_walk *w, __u64 ip)
+{
+	__u64 at = ip - w->rules.start, index = at >> UNWIND_PAGE_SHIFT;
+	__u32 rule;
+
+	if (index >= w->rules.n_pages)
+		return NULL;
+	rule = unwind_search_page(w->rules.first_page + index, at & 0xffff);
+	return bpf_map_lookup_elem(&unwind_rules, &rule);
+}
+
+/* ---- a step ---- */
+
+/* Reads the block that contains ip. Returns 1, or 0 if there is none in use. */
+__noinline int hotspot_read_block(__u32 slot)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct hotspot_walk *w = hotspot_walk_of(slot);
+	__u64 block;
+	__u32 n;
+
+	if (!w || !scratch)
+		return 0;
+	block = hotspot_find_block(&scratch->walk, &w->layout, scratch->walk.ip);
+	n = w->layout.blob_bytes;
+	n = n < HOTSPOT_BLOB_BYTES ? n : HOTSPOT_BLOB_BYTES;
+	hotspot_keep(n);
+	if (!block || bpf_probe_read_user(w->block, n & 511, (void *)block) ||
+	    !hotspot_take_blob(w, block))
+		return 0;
+	if (!hotspot_is_method(&scratch->walk, w))
+		w->method = w->compile_id = 0;
+	return 1;
+}
+
+/* Finds an interpreted frame. Returns 1, or 0 if there is none. */
+__noinline int hotspot_find_frame(__u32 slot)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct hotspot_walk *w = hotspot_walk_of(slot);
+
+	return w && scratch ? hotspot_find_interpreted(&scratch->walk, w) : 0;
+}
+
+/* Notes the method, or the stub, that the current frame runs; nothing if it has no name. */
+__noinline int hotspot_note_frame(__u32 slot)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct hotspot_walk *w = hotspot_walk_of(slot);
+	__u32 n;
+
+	if (!w || !scratch)
+		return 0;
+	n = scratch->def.n_words;
+	w->is_called = w->last_frame && w->last_frame + 1 == n;
+	if (w->method)
+		w->last_frame = n;
+	hotspot_identify(w);
+	if (!runtime_was_sent(w->fingerprint) && !hotspot_define(slot))
+		return 0;
+	runtime_note_function(scratch, n - 1, hotspot_word(w), w->blob ? -1 : w->position);
+	scratch->fingerprints = runtime_mix(scratch->fingerprints, w->fingerprint);
+	return 0;
+}
+
+__noinline int hotspot_step_method(__u32 slot)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct hotspot_walk *w = hotspot_walk_of(slot);
+
+	return w && scratch ? hotspot_leave_method(&scratch->walk, w) : UNWIND_NO_RULE;
+}
+
+__noinline int hotspot_step_stub(__u32 slot)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct hotspot_walk *w = hotspot_walk_of(slot);
+
+	return w && scratch ? hotspot_leave_stub(&scratch->walk, w) : UNWIND_NO_RULE;
+}
+
+static __always_inline bool hotspot_begin(__u32 slot, struct stack_scratch *scratch,
+					  struct hotspot_walk *w)
+{
+	struct runtime_process *process;
+
+	if (scratch->walk.in_runtime)
+		return true;
+	process = bpf_map_lookup_elem(&runtime_processes, &scratch->def.tgid);
+	if (!process || process->kind != RUNTIME_HOTSPOT)
+		return false;
+	w->layout = process->hotspot;
+	w->serial = process->serial;
+	w->rules = process->rules;
+	w->slot = slot;
+	w->last_frame = 0;
+	scratch->walk.in_runtime = true;
+	return true;
+}
+
+/* Moves from a frame of HotSpot's code to its caller. UNWIND_NO_RULE: other code. */
+__noinline int hotspot_step(__u32 slot)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct hotspot_walk *w = hotspot_walk_of(slot);
+	__u64 ip;
+
+	if (!w || !scratch || !hotspot_begin(slot, scratch, w))
+		return UNWIND_NO_RULE;
+	ip = scratch->walk.ip;
+	if (!hotspot_has(&w->layout, ip))
+		return UNWIND_NO_RULE;
+	unwind_depend(&scratch->walk);
+	if (hotspot_is_interpreter(&w->layout, ip)) {
+		if (!hotspot_find_frame(slot))
+			return UNWIND_BAD_RULE;
+		hotspot_note_frame(slot);
+		return hotspot_leave_interpreted(&scratch->walk, w);
+	}
+	if (!hotspot_read_block(slot))
+		return UNWIND_BAD_RULE;
+	hotspot_note_frame(slot);
+	return w->method ? hotspot_step_method(slot) : hotspot_step_stub(slot);
+}
+
+#endif

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Reads blobs; see blob.h. */
+#include <string.h>
+
+#include "base/peek.h"
+#include "runtimes/hotspot/blob.h"
+
+#define SEGMENTS_MAX (1U << 20)
+#define HOPS_MAX     64
+#define NO_BLOCK     0xff
+
+static uint64_t u64_at(const uint8_t *bytes, size_t at)
+{
+	uint64_t word;
+
+	memcpy(&word, bytes + at, sizeof(word));
+	return word;
+}
+
+static uint32_t u32_at(const uint8_t *bytes, size_t at)
+{
+	uint32_t word;
+
+	memcpy(&word, bytes + at, sizeof(word));
+	return word;
+}
+
+static void fill(struct hotspot_blob *blob, const struct hotspot_layout *l, const uint8_t *bytes)
+{
+	uint64_t frame_bytes = (uint64_t)u32_at(bytes, l->frame_words) * sizeof(uint64_t);
+
+	blob->begin = l->has_code_addresses ? u64_at(bytes, l->code_begin)
+					    : blob->address + u32_at(bytes, l->code_begin);
+	blob->end = l->has_code_addresses ? u64_at(bytes, l->code_end)
+					  : blob->address + u32_at(bytes, l->code_end);
+	blob->frame_bytes = frame_bytes < 1 << 20 ? (uint32_t)frame_bytes : 0;
+	blob->frame_complete = l->is_complete_short ? (int16_t)u32_at(bytes, l->frame_complete)
+						    : (int32_t)u32_at(bytes, l->frame_complete);
+	blob->compile_id = u32_at(bytes, l->compile_id);
+	blob->method = u64_at(bytes, l->method);
+	if (blob->begin < blob->address || blob->end < blob->begin)
+		blob->end = blob->begin;
+}
+
+/* Reads what is there of the fields: the last blob of a heap may be shorter than a method's. */
+uint64_t hotspot_blob_read(const struct hotspot_layout *layout, pid_t pid, uint64_t block,
+			   struct hotspot_blob *blob)
+{
+	uint8_t bytes[HOTSPOT_BLOB_BYTES + sizeof(uint64_t)] = {};
+	size_t n = peek(pid, block, bytes, HOTSPOT_BLOB_BYTES), header = layout->header_bytes;
+	uint64_t segments = layout->block_used == 4 ? u32_at(bytes, 0) : u64_at(bytes, 0);
+
+	if (n < header || !segments || segments > SEGMENTS_MAX)
+		return 0;
+	memset(blob, 0, sizeof(*blob));
+	blob->address = block + header;
+	blob->is_used = bytes[layout->block_used] == 1;
+	memcpy(blob->bytes, bytes + header, HOTSPOT_BLOB_BYTES - header);
+	if (!blob->is_used)
+		return segments;
+	fill(blob, layout, bytes);
+	n = peek(pid, u64_at(bytes, layout->name), blob->name, sizeof(blob->name) - 1);
+	blob->name[n] = 0;
+	return segments;
+}
+
+static const struct hotspot_heap *find_heap(const struct hotspot_layout *layout, uint64_t addr)
+{
+	for (size_t i = 0; i < HOTSPOT_HEAPS; i++)
+		if (addr >= layout->heaps[i].low && addr < layout->heaps[i].high)
+			return &layout->heaps[i];
+	return NULL;
+}
+
+/* A byte of the map of segments is a distance back towards the block's first segment. */
+bool hotspot_blob_find(const struct hotspot_layout *layout, pid_t pid, uint64_t addr,
+		       struct hotspot_blob *blob)
+{
+	const struct hotspot_heap *heap = find_heap(layout, addr);
+	uint64_t segment = heap ? (addr - heap->low) >> layout->log2_segment : 0;
+	uint8_t back;
+
+	for (int i = 0; heap && i < HOPS_MAX; i++) {
+		if (!peek_all(pid, heap->segments + segment, &back, 1) || back == NO_BLOCK)
+			return false;
+		if (!back)
+			return hotspot_blob_read(layout, pid,
+						 heap->low + (segment << layout->log2_segment),
+						 blob) &&
+			       blob->is_used;
+		segment -= back;
+	}
+	return false;
+}

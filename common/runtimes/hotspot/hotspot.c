@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* HotSpot as a runtime; see hotspot.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/container.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "runtimes/hotspot/hotspot.h"
+#include "runtimes/hotspot/method.h"
+#include "runtimes/hotspot/names.h"
+#include "runtimes/hotspot/scopes.h"
+#include "runtimes/hotspot/stubs.h"
+#include "runtimes/hotspot/vm.h"
+#include "runtimes/hotspot/walk.h"
+
+struct build {
+	struct runtime_file file;
+	struct hotspot_tables tables;
+	struct hotspot_vm vm; /* version 0: not read yet */
+};
+
+static struct build *build_of(const struct runtime_instance *instance)
+{
+	return container_of(instance->file, struct build, file);
+}
+
+static struct runtime_file *recognise(const struct elf64 *elf)
+{
+	struct hotspot_tables tables;
+	struct build *build;
+
+	if (!hotspot_find_tables(elf, &tables))
+		return NULL;
+	build = mem_zalloc(1, sizeof(*build));
+	build->tables = tables;
+	build->file.code = &hotspot_code;
+	build->file.kind = RUNTIME_HOTSPOT;
+	if (elf->header.e_machine != EM_X86_64)
+		build->file.refused = "frames are known on x86-64 only";
+	snprintf(build->file.title, sizeof(build->file.title), "Java");
+	return &build->file;
+}
+
+/* Reads the file's description with its first process. */
+static int read_build(struct build *build, const struct runtime_instance *instance)
+{
+	int err;
+
+	if (build->vm.version)
+		return 0;
+	err = hotspot_vm_read(&build->vm, &build->tables, instance->pid, instance->bias);
+	if (err) {
+		build->vm.version = 0;
+		return err;
+	}
+	snprintf(build->file.title, sizeof(build->file.title), "Java %u", build->vm.version);
+	return 0;
+}
+
+static int describe(const struct runtime_instance *instance, struct runtime_process *process)
+{
+	struct build *build = build_of(instance);
+	int err = read_build(build, instance);
+
+	return err ? err
+		   : hotspot_vm_describe(&build->vm, instance->pid, instance->bias,
+					 &process->hotspot);
+}
+
+/* Stubs are made as they are needed: their rules are made anew. */
+static bool look_again(const struct runtime_instance *instance, struct runtime_process *process,
+		       bool *is_settled)
+{
+	(void)instance;
+	(void)process;
+	*is_settled = true;
+	return true;
+}
+
+/* ---- functions ---- */
+
+/* Data of a function for resolve(). */
+struct origin {
+	struct hotspot_compiled compiled; /* blob 0: interpreted */
+};
+
+static struct runtime_function *make_function(char *name, char *file)
+{
+	struct runtime_function *f = mem_zalloc(1, sizeof(*f));
+
+	f->name = name;
+	f->file = file;
+	return f;
+}
+
+static struct runtime_function *read_function(const struct runtime_def *header, size_t size)
+{
+	const struct hotspot_def *def = (const struct hotspot_def *)header;
+	const struct origin origin = { { def->blob, def->method, def->compile_id } };
+	struct runtime_function *f;
+
+	if (size < sizeof(*def) || (!def->method && def->method_bytes >= HOTSPOT_METHOD_BYTES))
+		return NULL;
+	if (!def->method)
+		return make_function(mem_strndup(def->method_name, def->method_bytes), NULL);
+	f = mem_zalloc(1, sizeof(*f) + sizeof(origin));
+	f->name = hotspot_join_name(def->class_name, def->class_bytes, def->method_name,
+				    def->method_bytes);
+	f->n_lines = sizeof(origin);
+	memcpy(f->lines, &origin, sizeof(origin));
+	return f;
+}
+
+/* ---- frames ---- */
+
+#define FRAMES_CACHED 4096
+
+/* A method that a frame runs. */
+struct method {
+	char *name, *file; /* file NULL: unknown */
+	uint32_t line;
+};
+
+/* Methods at an address, innermost first, which never change: their names are read only once. */
+struct frame {
+	struct hotspot_compiled compiled;
+	uint64_t pc;
+	bool is_return;
+	size_t n;
+	struct method methods[];
+};
+
+struct state {
+	struct frame *frames[FRAMES_CACHED]; /* by hash; NULL: none */
+};
+
+static void free_frame(struct frame *frame)
+{
+	for (size_t i = 0; frame && i < frame->n; i++) {
+		free(frame->methods[i].name);
+		free(frame->methods[i].file);
+	}
+	free(frame);
+}
+
+static void release(struct runtime_instance *instance)
+{
+	struct state *state = instance->state;
+
+	for (size_t i = 0; i < FRAMES_CACHED; i++)
+		free_frame(state->frames[i]);
+	free(state);
+}
+
+static struct frame **find_frame(struct runtime_instance *instance,
+				 const struct hotspot_compiled *compiled, uint64_t pc)
+{
+	struct state *state = instance->state;
+	uint64_t hash = hash_add(hash_add(compiled->blob, compiled->compile_id), pc);
+
+	if (!state)
+		instance->state = state = mem_zalloc(1, sizeof(*state));
+	return &state->frames[hash % FRAMES_CACHED];
+}
+
+static bool is_frame(const struct frame *frame, const struct hotspot_compiled *compiled,
+		     const struct runtime_position *position)
+{
+	return frame && frame->compiled.blob == compiled->blob &&
+	       frame->compiled.compile_id == compiled->compile_id && frame->pc == position->pc &&
+	       frame->is_return == position->is_return;
+}
+
+static bool read_method(const struct runtime_instance *instance, const struct hotspot_scope *scope,
+			struct method *method)
+{
+	const struct hotspot_vm *vm = &build_of(instance)->vm;
+
+	method->name = hotspot_method_name(&vm->layout, instance->pid, scope->method);
+	if (!method->name || !instance->lines)
+		return method->name;
+	method->file = hotspot_method_file(vm, instance->pid, scope->method);
+	method->line = hotspot_method_line(vm, instance->pid, scope->method, scope->bci);
+	return true;
+}
+
+/* Reads a frame's methods; NULL: unknown, or the compiled method was freed meanwhile. */
+static struct frame *read_frame(const struct runtime_instance *instance,
+				const struct hotspot_compiled *compiled,
+				const struct runtime_position *position)
+{
+	const struct hotspot_vm *vm = &build_of(instance)->vm;
+	struct hotspot_scope scopes[RUNTIME_MAX_CALLS];
+	size_t n = hotspot_scopes_find(vm, instance->pid, compiled, position->pc,
+				       position->is_return, scopes, RUNTIME_MAX_CALLS);
+	struct frame *frame =
+		n ? mem_zalloc(1, sizeof(*frame) + n * sizeof(*frame->methods)) : NULL;
+
+	if (!frame)
+		return NULL;
+	frame->compiled = *compiled;
+	frame->pc = position->pc;
+	frame->is_return = position->is_return;
+	while (frame->n < n && read_method(instance, &scopes[frame->n], &frame->methods[frame->n]))
+		frame->n++;
+	if (frame->n == n && hotspot_is_alive(vm, instance->pid, compiled))
+		return frame;
+	free_frame(frame);
+	return NULL;
+}
+
+static const struct frame *get_frame(struct runtime_instance *instance,
+				     const struct hotspot_compiled *compiled,
+				     const struct runtime_position *position)
+{
+	struct frame **known = find_frame(instance, compiled, position->pc);
+
+	if (is_frame(*known, compiled, position))
+		return *known;
+	free_frame(*known);
+	*known = read_frame(instance, compiled, position);
+	return *known;
+}
+
+static size_t fill_calls(const struct frame *frame, struct runtime_call *calls)
+{
+	for (size_t i = 0; i < frame->n; i++) {
+		const struct method *method = &frame->methods[i];
+		char *file = method->file ? mem_strdup(method->file) : NULL;
+
+		calls[i] = (struct runtime_call){
+			.function = make_function(mem_strdup(method->name), file),
+			.line = method->line,
+		};
+	}
+	return frame->n;
+}
+
+/* The method alone, without its origin: equal names are one function. */
+static size_t resolve_alone(const struct runtime_function *f, struct runtime_call *calls)
+{
+	calls[0] = (struct runtime_call){ .function = make_function(mem_strdup(f->name), NULL) };
+	return 1;
+}
+
+/* Finds the line of an interpreted frame, if the name shows that the method is still there. */
+static size_t resolve_interpreted(const struct runtime_instance *instance,
+				  const struct runtime_function *f, const struct origin *origin,
+				  const struct runtime_position *position,
+				  struct runtime_call *calls)
+{
+	const struct hotspot_scope scope = { origin->compiled.method, (int32_t)position->index };
+	struct method method = {};
+
+	resolve_alone(f, calls);
+	if (!position->has_index || !instance->lines || !read_method(instance, &scope, &method))
+		return 1;
+	if (!strcmp(method.name, f->name)) {
+		calls[0].line = method.line;
+		calls[0].function->file = method.file;
+		method.file = NULL;
+	}
+	free(method.name);
+	free(method.file);
+	return 1;
+}
+
+static size_t resolve(struct runtime_instance *instance, const struct runtime_function *f,
+		      const struct runtime_position *position, struct runtime_call *calls)
+{
+	const struct frame *frame;
+	struct origin origin;
+
+	if (f->n_lines != sizeof(origin))
+		return 0;
+	memcpy(&origin, f->lines, sizeof(origin));
+	if (!instance)
+		return resolve_alone(f, calls);
+	if (!origin.compiled.blob)
+		return resolve_interpreted(instance, f, &origin, position, calls);
+	frame = get_frame(instance, &origin.compiled, position);
+	return frame ? fill_calls(frame, calls) : resolve_alone(f, calls);
+}
+
+static void add_rows(const struct runtime_instance *instance, const struct runtime_process *process,
+		     const struct runtime_rows *rows)
+{
+	hotspot_stubs_visit(&process->hotspot, instance->pid, rows);
+}
+
+const struct runtime_code hotspot_code = {
+	.recognise = recognise,
+	.describe = describe,
+	.look_again = look_again,
+	.read = read_function,
+	.add_rows = add_rows,
+	.resolve = resolve,
+	.release = release,
+	.walk = hotspot_walk_remote,
+};

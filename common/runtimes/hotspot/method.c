@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Reads methods; see method.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/peek.h"
+#include "runtimes/hotspot/method.h"
+#include "runtimes/hotspot/names.h"
+
+#define SYMBOL_BYTES	 4096
+#define POINTER_TAG	 7ULL
+#define LINES_BYTES	 (16U << 10)
+#define HAS_LINES	 1U   /* bit of ConstMethod's flags */
+#define LINE_ESCAPE	 0xff /* two numbers follow, instead of a byte with both */
+#define LINE_BITS	 3
+#define DIGITS		 5
+#define DIGIT_BITS	 6
+#define FIRST_HIGH_DIGIT 192 /* digits from here on have a following one */
+
+uint32_t hotspot_number(const uint8_t *bytes, size_t n, size_t *at, bool is_sparse)
+{
+	uint32_t number = 0;
+
+	for (unsigned int i = 0; i < DIGITS && *at < n; i++) {
+		uint32_t byte = bytes[(*at)++];
+
+		if (is_sparse && !byte)
+			return 0;
+		number += (byte - is_sparse) << (i * DIGIT_BITS);
+		if (byte < FIRST_HIGH_DIGIT)
+			break;
+	}
+	return number;
+}
+
+/* Numbers with a sign have it in the lowest bit. */
+static int32_t signed_number(const uint8_t *bytes, size_t n, size_t *at, bool is_sparse)
+{
+	uint32_t number = hotspot_number(bytes, n, at, is_sparse);
+
+	return (int32_t)(number >> 1) ^ -(int32_t)(number & 1);
+}
+
+/* ---- names ---- */
+
+struct symbol {
+	uint16_t length;
+	char text[SYMBOL_BYTES];
+};
+
+static bool read_symbol(const struct hotspot_layout *l, pid_t pid, uint64_t at,
+			struct symbol *symbol)
+{
+	symbol->length = at ? hotspot_peek_u16(pid, at + l->symbol_length) : 0;
+	return symbol->length && symbol->length <= SYMBOL_BYTES &&
+	       peek_all(pid, at + l->symbol_body, symbol->text, symbol->length);
+}
+
+/* Reads the symbol with an index in a constant pool. */
+static bool read_entry(const struct hotspot_layout *l, pid_t pid, uint64_t pool, uint16_t index,
+		       struct symbol *symbol)
+{
+	uint64_t at = pool + l->pool_bytes + 8ULL * index;
+
+	return read_symbol(l, pid, hotspot_peek_word(pid, at) & ~POINTER_TAG, symbol);
+}
+
+/* Returns the ConstMethod; 0: not a method. */
+static uint64_t read_const(const struct hotspot_layout *l, pid_t pid, uint64_t method)
+{
+	return method & POINTER_TAG ? 0 : hotspot_peek_word(pid, method + l->method_const);
+}
+
+static uint64_t read_holder(const struct hotspot_layout *l, pid_t pid, uint64_t pool)
+{
+	return hotspot_peek_word(pid, pool + l->pool_holder);
+}
+
+/* The names of a method. */
+struct names {
+	struct symbol class_name, method_name;
+};
+
+static bool read_names(const struct hotspot_layout *l, pid_t pid, uint64_t method,
+		       struct names *names)
+{
+	uint64_t constant = read_const(l, pid, method),
+		 pool = hotspot_peek_word(pid, constant + l->const_pool),
+		 name = hotspot_peek_word(pid, read_holder(l, pid, pool) + l->class_name);
+	uint16_t index = hotspot_peek_u16(pid, constant + l->const_name);
+
+	return constant && read_symbol(l, pid, name, &names->class_name) &&
+	       read_entry(l, pid, pool, index, &names->method_name);
+}
+
+char *hotspot_method_name(const struct hotspot_layout *layout, pid_t pid, uint64_t method)
+{
+	struct names names;
+
+	if (!read_names(layout, pid, method, &names))
+		return NULL;
+	return hotspot_join_name(names.class_name.text, names.class_name.length,
+				 names.method_name.text, names.method_name.length);
+}
+
+static void copy(char *to, size_t size, const struct symbol *symbol)
+{
+	memcpy(to, symbol->text, symbol->length < size ? symbol->length : size);
+}
+
+bool hotspot_method_define(const struct hotspot_layout *layout, pid_t pid, uint64_t method,
+			   struct hotspot_def *def)
+{
+	struct names names;
+
+	if (!read_names(layout, pid, method, &names))
+		return false;
+	def->class_bytes = names.class_name.length;
+	def->method_bytes = names.method_name.length;
+	copy(def->class_name, sizeof(def->class_name), &names.class_name);
+	copy(def->method_name, sizeof(def->method_name), &names.method_name);
+	return true;
+}
+
+char *hotspot_method_file(const struct hotspot_vm *vm, pid_t pid, uint64_t method)
+{
+	const struct hotspot_layout *l = &vm->layout;
+	uint64_t constant = read_const(l, pid, method),
+		 pool = hotspot_peek_word(pid, constant + l->const_pool);
+	struct symbol symbol;
+	uint16_t index;
+
+	if (vm->pool_source >= 0)
+		index = hotspot_peek_u16(pid, pool + (uint64_t)vm->pool_source);
+	else if (vm->class_source >= 0)
+		index = hotspot_peek_u16(pid,
+					 read_holder(l, pid, pool) + (uint64_t)vm->class_source);
+	else
+		index = 0;
+	if (!index || !read_entry(l, pid, pool, index, &symbol))
+		return NULL;
+	return mem_printf("%.*s", (int)symbol.length, symbol.text);
+}
+
+/* ---- lines ---- */
+
+/*
+ * Returns the line of a position by a compressed table (compressedStream.hpp): distances of
+ * positions and lines, five and three bits in a byte, or two numbers after LINE_ESCAPE.
+ */
+static uint32_t find_line(const uint8_t *table, size_t n, int32_t position, bool is_sparse)
+{
+	int32_t at_position = 0, at_line = 0;
+	uint32_t line = 0;
+
+	for (size_t at = 0; at < n && table[at];) {
+		uint8_t byte = table[at++];
+
+		if (byte == LINE_ESCAPE) {
+			at_position += signed_number(table, n, &at, is_sparse);
+			at_line += signed_number(table, n, &at, is_sparse);
+		} else {
+			at_position += byte >> LINE_BITS;
+			at_line += byte & ((1 << LINE_BITS) - 1);
+		}
+		if (at_position > position)
+			break;
+		line = at_line > 0 ? (uint32_t)at_line : 0;
+	}
+	return line;
+}
+
+uint32_t hotspot_method_line(const struct hotspot_vm *vm, pid_t pid, uint64_t method, int32_t bci)
+{
+	const struct hotspot_layout *l = &vm->layout;
+	uint64_t constant = read_const(l, pid, method), begin = l->const_bytes, bytes;
+	uint8_t table[LINES_BYTES];
+
+	if (!constant || bci < 0 || vm->const_flags < 0 || vm->const_words < 0 ||
+	    !(hotspot_peek_u16(pid, constant + (uint64_t)vm->const_flags) & HAS_LINES))
+		return 0;
+	begin += hotspot_peek_u16(pid, constant + l->const_code_bytes);
+	bytes = 8ULL * hotspot_peek_u32(pid, constant + (uint64_t)vm->const_words);
+	if (bytes <= begin)
+		return 0;
+	bytes = bytes - begin < LINES_BYTES ? bytes - begin : LINES_BYTES;
+	bytes = peek(pid, constant + begin, table, bytes);
+	return find_line(table, bytes, bci, vm->has_sparse_numbers);
+}

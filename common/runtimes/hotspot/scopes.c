@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Finds inlined methods; see scopes.h. */
+#include <string.h>
+
+#include "base/peek.h"
+#include "runtimes/hotspot/blob.h"
+#include "runtimes/hotspot/method.h"
+#include "runtimes/hotspot/scopes.h"
+
+#define SCOPE_BYTES	 16 /* three numbers */
+#define DESCRIPTIONS_MAX (1U << 20)
+#define READ_AT_ONCE	 128
+
+/* struct PcDesc. */
+struct description {
+	int32_t pc; /* relative to the code */
+	int32_t scope, objects, flags;
+};
+
+/* Where a compiled method's debug information is. */
+struct tables {
+	uint64_t pcs, scopes, methods;
+	size_t n_pcs;
+};
+
+static uint64_t field_u64(const struct hotspot_blob *blob, int32_t at)
+{
+	uint64_t value = 0;
+
+	if (at >= 0 && at + sizeof(value) <= sizeof(blob->bytes))
+		memcpy(&value, blob->bytes + at, sizeof(value));
+	return value;
+}
+
+static uint32_t field_u32(const struct hotspot_blob *blob, int32_t at)
+{
+	return (uint32_t)field_u64(blob, at);
+}
+
+static uint16_t field_u16(const struct hotspot_blob *blob, int32_t at)
+{
+	return (uint16_t)field_u64(blob, at);
+}
+
+/* Since 23, the tables are outside of the blob. Offsets have 16 bits where they are that close. */
+static uint64_t find_immutable(const struct hotspot_vm *vm, const struct hotspot_blob *blob,
+			       struct tables *tables)
+{
+	uint64_t base = field_u64(blob, vm->immutable_data);
+
+	tables->pcs =
+		base + (vm->scopes_data - vm->scopes_pcs == 2 ? field_u16(blob, vm->scopes_pcs)
+							      : field_u32(blob, vm->scopes_pcs));
+	tables->scopes = base + field_u32(blob, vm->scopes_data);
+	if (vm->mutable_data >= 0)
+		tables->methods =
+			field_u64(blob, vm->mutable_data) + field_u32(blob, vm->relocation_bytes);
+	else
+		tables->methods = blob->address + field_u32(blob, vm->data_offset) +
+				  field_u16(blob, vm->metadata);
+	return tables->scopes;
+}
+
+static uint64_t find_in_blob(const struct hotspot_vm *vm, const struct hotspot_blob *blob,
+			     struct tables *tables)
+{
+	tables->pcs = blob->address + field_u32(blob, vm->scopes_pcs);
+	tables->scopes = vm->has_scopes_address ? field_u64(blob, vm->scopes_data)
+						: blob->address + field_u32(blob, vm->scopes_data);
+	tables->methods = blob->address + field_u32(blob, vm->metadata);
+	return blob->address + field_u32(blob, vm->pcs_end);
+}
+
+static bool find_tables(const struct hotspot_vm *vm, const struct hotspot_blob *blob,
+			struct tables *tables)
+{
+	uint64_t end = vm->immutable_data >= 0 ? find_immutable(vm, blob, tables)
+					       : find_in_blob(vm, blob, tables);
+
+	tables->n_pcs = (end - tables->pcs) / sizeof(struct description);
+	return end > tables->pcs && tables->n_pcs <= DESCRIPTIONS_MAX;
+}
+
+/* Finds the first description at or after a position in the code. They are sorted. */
+static bool find_description(pid_t pid, const struct tables *tables, int32_t pc,
+			     struct description *found)
+{
+	struct description read[READ_AT_ONCE];
+	size_t low = 0, n = tables->n_pcs;
+
+	while (n > READ_AT_ONCE) {
+		size_t half = n / 2;
+
+		if (!peek_all(pid, tables->pcs + (low + half - 1) * sizeof(*read), read,
+			      sizeof(*read)))
+			return false;
+		if (read[0].pc < pc) {
+			low += half;
+			n -= half;
+		} else {
+			n = half;
+		}
+	}
+	if (!peek_all(pid, tables->pcs + low * sizeof(*read), read, n * sizeof(*read)))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (read[i].pc >= pc) {
+			*found = read[i];
+			return true;
+		}
+	return false;
+}
+
+/* Reads a scope. Returns its caller's; 0: it is the outermost one. */
+static int32_t read_scope(const struct hotspot_vm *vm, pid_t pid, const struct tables *tables,
+			  int32_t at, struct hotspot_scope *scope)
+{
+	uint8_t bytes[SCOPE_BYTES];
+	size_t n = peek(pid, tables->scopes + (uint64_t)at, bytes, sizeof(bytes)), next = 0;
+	uint32_t sender = hotspot_number(bytes, n, &next, vm->has_sparse_numbers),
+		 method = hotspot_number(bytes, n, &next, vm->has_sparse_numbers);
+
+	scope->bci = (int32_t)hotspot_number(bytes, n, &next, vm->has_sparse_numbers) - 1;
+	scope->method = method ? hotspot_peek_word(pid, tables->methods + 8ULL * (method - 1)) : 0;
+	return (int32_t)sender;
+}
+
+/* Reads the scopes, which lie before those that they call; the outermost is the method itself. */
+static size_t read_scopes(const struct hotspot_vm *vm, pid_t pid, const struct tables *tables,
+			  int32_t at, struct hotspot_scope *scopes, size_t max)
+{
+	size_t n = 0;
+
+	while (at > 0 && n < max) {
+		int32_t sender = read_scope(vm, pid, tables, at, &scopes[n++]);
+
+		if (sender < 0 || sender >= at)
+			return 0;
+		at = sender;
+	}
+	return at ? 0 : n;
+}
+
+static bool read_alive(const struct hotspot_vm *vm, pid_t pid,
+		       const struct hotspot_compiled *compiled, struct hotspot_blob *blob)
+{
+	return hotspot_blob_read(&vm->layout, pid, compiled->blob - vm->layout.header_bytes,
+				 blob) &&
+	       blob->is_used && blob->compile_id == compiled->compile_id &&
+	       blob->method == compiled->method;
+}
+
+bool hotspot_is_alive(const struct hotspot_vm *vm, pid_t pid,
+		      const struct hotspot_compiled *compiled)
+{
+	struct hotspot_blob blob;
+
+	return read_alive(vm, pid, compiled, &blob);
+}
+
+size_t hotspot_scopes_find(const struct hotspot_vm *vm, pid_t pid,
+			   const struct hotspot_compiled *compiled, uint64_t pc, bool is_return,
+			   struct hotspot_scope *scopes, size_t max)
+{
+	struct description description;
+	struct hotspot_blob blob;
+	struct tables tables;
+	int32_t at;
+	size_t n;
+
+	if (!read_alive(vm, pid, compiled, &blob) || pc < blob.begin || pc > blob.end ||
+	    !find_tables(vm, &blob, &tables))
+		return 0;
+	at = (int32_t)(pc - blob.begin);
+	if ((!is_return && at < blob.frame_complete) ||
+	    !find_description(pid, &tables, at, &description) ||
+	    (is_return && description.pc != at))
+		return 0;
+	n = read_scopes(vm, pid, &tables, description.scope, scopes, max);
+	return n && scopes[n - 1].method == compiled->method ? n : 0;
+}

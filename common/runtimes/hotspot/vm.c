@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Reads HotSpot's description of itself; see vm.h. */
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/mem.h"
+#include "base/peek.h"
+#include "elf/elfexports.h"
+#include "runtimes/hotspot/vm.h"
+
+#define MAX_ENTRIES    8192 /* of a table; JDK 25 has 900 */
+#define ENTRIES_A_READ 64
+#define NAME_BYTES     64
+#define NONE	       (-1)
+
+/* An element of the tables. Their strides are variables, too, but have never changed. */
+struct field_entry {
+	uint64_t type, name, text;
+	uint32_t is_static, unused;
+	uint64_t offset, address;
+};
+
+struct type_entry {
+	uint64_t name, super;
+	uint32_t kinds[4];
+	uint64_t size;
+};
+
+/* What was found of a description: offset of a field, size of a type, address of a variable. */
+struct found {
+	int32_t list_data, heap_memory, heap_segments, heap_log2, space_low, space_high;
+	int32_t header_bytes, block_used;
+	int32_t name, size, code_begin, code_offset, code_end, data_offset, frame_words,
+		frame_complete, mutable_data, relocation_bytes;
+	int32_t method, compile_id, entry_address, entry_offset, deopt_address, deopt_offset,
+		original_pc, scopes_address, scopes_offset, scopes_pcs, dependencies, metadata,
+		immutable_data, nmethod_bytes;
+	int32_t method_const, const_bytes, const_pool, const_flags, const_code_bytes, const_name,
+		const_words;
+	int32_t pool_bytes, pool_holder, pool_source, class_name, class_source, class_methods;
+	int32_t symbol_length, symbol_body;
+	int32_t queue_buffer, queue_limit;
+	uint64_t heap, heaps, interpreter, call_stub, release;
+};
+
+enum part { FIELD, VARIABLE, TYPE };
+
+/*
+ * Names of a member. A later name replaces an earlier one: fields were renamed, or moved to a
+ * superclass and back (CompiledMethod existed from 9 to 22).
+ */
+static const struct wanted {
+	enum part part;
+	size_t at;
+	const char *type, *name;
+} wanted[] = {
+#define WANT(member, type, name)                                  \
+	{                                                         \
+		FIELD, offsetof(struct found, member), type, name \
+	}
+#define WANT_VARIABLE(m, type, name)                            \
+	{                                                       \
+		VARIABLE, offsetof(struct found, m), type, name \
+	}
+#define WANT_SIZE(member, type)                                \
+	{                                                      \
+		TYPE, offsetof(struct found, member), type, "" \
+	}
+	WANT_VARIABLE(heap, "CodeCache", "_heap"), /* 8 */
+	WANT_VARIABLE(heaps, "CodeCache", "_heaps"),
+	WANT_VARIABLE(interpreter, "AbstractInterpreter", "_code"),
+	WANT_VARIABLE(call_stub, "StubRoutines", "_call_stub_return_address"),
+	WANT_VARIABLE(release, "Abstract_VM_Version", "_s_vm_release"),
+	WANT(list_data, "GrowableArray<int>", "_data"),
+	WANT(heap_memory, "CodeHeap", "_memory"),
+	WANT(heap_segments, "CodeHeap", "_segmap"),
+	WANT(heap_log2, "CodeHeap", "_log2_segment_size"),
+	WANT(space_low, "VirtualSpace", "_low"),
+	WANT(space_high, "VirtualSpace", "_high_boundary"),
+	WANT_SIZE(header_bytes, "HeapBlock"),
+	WANT(block_used, "HeapBlock::Header", "_used"),
+	WANT(name, "CodeBlob", "_name"),
+	WANT(size, "CodeBlob", "_size"),
+	WANT(code_begin, "CodeBlob", "_code_begin"), /* 9 to 22 */
+	WANT(code_end, "CodeBlob", "_code_end"),
+	WANT(code_offset, "CodeBlob", "_code_offset"),
+	WANT(data_offset, "CodeBlob", "_data_offset"),
+	WANT(frame_words, "CodeBlob", "_frame_size"),
+	WANT(frame_complete, "CodeBlob", "_frame_complete_offset"),
+	WANT(mutable_data, "CodeBlob", "_mutable_data"), /* 25 */
+	WANT(relocation_bytes, "CodeBlob", "_relocation_size"),
+	WANT(method, "CompiledMethod", "_method"),
+	WANT(method, "nmethod", "_method"),
+	WANT(compile_id, "nmethod", "_compile_id"),
+	WANT(entry_address, "nmethod", "_verified_entry_point"),
+	WANT(entry_offset, "nmethod", "_verified_entry_offset"), /* 23 */
+	WANT(deopt_address, "CompiledMethod", "_deopt_handler_begin"),
+	WANT(deopt_offset, "nmethod", "_deoptimize_offset"),
+	WANT(deopt_offset, "nmethod", "_deopt_handler_offset"),
+	WANT(deopt_offset, "nmethod", "_deopt_handler_entry_offset"), /* 26 */
+	WANT(original_pc, "nmethod", "_orig_pc_offset"),
+	WANT(scopes_address, "CompiledMethod", "_scopes_data_begin"),
+	WANT(scopes_offset, "nmethod", "_scopes_data_offset"),
+	WANT(scopes_pcs, "nmethod", "_scopes_pcs_offset"),
+	WANT(dependencies, "nmethod", "_dependencies_offset"),
+	WANT(metadata, "nmethod", "_metadata_offset"),
+	WANT(immutable_data, "nmethod", "_immutable_data"), /* 23 */
+	WANT_SIZE(nmethod_bytes, "nmethod"),
+	WANT(method_const, "Method", "_constMethod"),
+	WANT_SIZE(const_bytes, "ConstMethod"),
+	WANT(const_pool, "ConstMethod", "_constants"),
+	WANT(const_flags, "ConstMethod", "_flags"),
+	WANT(const_flags, "ConstMethod", "_flags._flags"), /* 21 */
+	WANT(const_code_bytes, "ConstMethod", "_code_size"),
+	WANT(const_name, "ConstMethod", "_name_index"),
+	WANT(const_words, "ConstMethod", "_constMethod_size"),
+	WANT_SIZE(pool_bytes, "ConstantPool"),
+	WANT(pool_holder, "ConstantPool", "_pool_holder"),
+	WANT(pool_source, "ConstantPool", "_source_file_name_index"), /* 17 */
+	WANT(class_name, "Klass", "_name"),
+	WANT(class_source, "InstanceKlass", "_source_file_name_index"),
+	WANT(class_methods, "InstanceKlass", "_methods"),
+	WANT(symbol_length, "Symbol", "_length"),
+	WANT(symbol_body, "Symbol", "_body"),
+	WANT(queue_buffer, "StubQueue", "_stub_buffer"),
+	WANT(queue_limit, "StubQueue", "_buffer_limit"),
+};
+
+/* ---- memory of the process ---- */
+
+uint64_t hotspot_peek_word(pid_t pid, uint64_t addr)
+{
+	uint64_t word;
+
+	return peek_all(pid, addr, &word, sizeof(word)) ? word : 0;
+}
+
+uint32_t hotspot_peek_u32(pid_t pid, uint64_t addr)
+{
+	uint32_t word;
+
+	return peek_all(pid, addr, &word, sizeof(word)) ? word : 0;
+}
+
+uint16_t hotspot_peek_u16(pid_t pid, uint64_t addr)
+{
+	uint16_t word;
+
+	return peek_all(pid, addr, &word, sizeof(word)) ? word : 0;
+}
+
+static void peek_text(pid_t pid, uint64_t addr, char text[NAME_BYTES])
+{
+	text[addr ? peek(pid, addr, text, NAME_BYTES - 1) : 0] = 0;
+}
+
+/* ---- tables ---- */
+
+bool hotspot_find_tables(const struct elf64 *elf, struct hotspot_tables *tables)
+{
+	static const char *const names[] = { "gHotSpotVMStructs", "gHotSpotVMTypes" };
+	uint64_t vaddrs[ARRAY_SIZE(names)];
+
+	if (elfexports_find(elf, names, ARRAY_SIZE(names), vaddrs))
+		return false;
+	*tables = (struct hotspot_tables){ vaddrs[0], vaddrs[1] };
+	return true;
+}
+
+struct table {
+	pid_t pid;
+	uint64_t bias;
+	struct found *found;
+};
+
+static void note(const struct table *table, enum part part, const char *type, const char *name,
+		 uint64_t value)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
+		void *at = (char *)table->found + wanted[i].at;
+		int32_t offset = value < UINT16_MAX ? (int32_t)value : NONE;
+
+		if (wanted[i].part != part || strcmp(wanted[i].type, type) ||
+		    strcmp(wanted[i].name, name))
+			continue;
+		if (part == VARIABLE)
+			*(uint64_t *)at = value - table->bias;
+		else
+			*(int32_t *)at = offset;
+	}
+}
+
+static void note_field(const struct table *table, const void *entry)
+{
+	const struct field_entry *field = entry;
+	char type[NAME_BYTES], name[NAME_BYTES];
+
+	peek_text(table->pid, field->type, type);
+	peek_text(table->pid, field->name, name);
+	if (field->is_static)
+		note(table, VARIABLE, type, name, field->address);
+	else
+		note(table, FIELD, type, name, field->offset);
+}
+
+static void note_type(const struct table *table, const void *entry)
+{
+	const struct type_entry *type = entry;
+	char name[NAME_BYTES];
+
+	peek_text(table->pid, type->name, name);
+	note(table, TYPE, name, "", type->size);
+}
+
+/* Visits the elements of a table, which an element without a name ends. */
+static void visit_table(const struct table *table, uint64_t variable, size_t size,
+			void (*visit)(const struct table *table, const void *entry))
+{
+	uint64_t at = hotspot_peek_word(table->pid, variable + table->bias);
+	uint8_t bytes[ENTRIES_A_READ * sizeof(struct field_entry)];
+
+	for (size_t i = 0; at && i < MAX_ENTRIES; i += ENTRIES_A_READ) {
+		size_t n = peek(table->pid, at + i * size, bytes, ENTRIES_A_READ * size) / size;
+
+		for (size_t j = 0; j < n; j++) {
+			if (!*(const uint64_t *)(bytes + j * size))
+				return;
+			visit(table, bytes + j * size);
+		}
+		if (n < ENTRIES_A_READ)
+			return;
+	}
+}
+
+/* ---- conversion ---- */
+
+static unsigned int read_version(const struct found *found, pid_t pid, uint64_t bias)
+{
+	char text[NAME_BYTES];
+
+	if (found->heap)
+		return 8; /* calls itself 25.x */
+	if (!found->release)
+		return 0;
+	peek_text(pid, hotspot_peek_word(pid, found->release + bias), text);
+	return (unsigned int)strtoul(text, NULL, 10);
+}
+
+static int32_t either(int32_t a, int32_t b)
+{
+	return a != NONE ? a : b;
+}
+
+/* Writes an offset in a blob, counted from its block. */
+static bool put_in_block(const struct found *f, uint16_t *to, int32_t offset, size_t size)
+{
+	int32_t at = offset + f->header_bytes;
+
+	if (offset == NONE || at + size > HOTSPOT_BLOB_BYTES)
+		return false;
+	*to = (uint16_t)at;
+	return true;
+}
+
+static bool put(uint16_t *to, int32_t offset, int32_t limit)
+{
+	*to = (uint16_t)offset;
+	return offset != NONE && offset < limit;
+}
+
+static bool fill_blob(struct hotspot_layout *l, const struct found *f)
+{
+	l->has_code_addresses = f->code_begin != NONE;
+	l->has_entry_address = f->entry_address != NONE;
+	l->has_deopt_address = f->deopt_address != NONE;
+	return put_in_block(f, &l->size, f->size, 4) &&
+	       put_in_block(f, &l->code_begin, either(f->code_begin, f->code_offset), 8) &&
+	       put_in_block(f, &l->code_end, either(f->code_end, f->data_offset), 8) &&
+	       put_in_block(f, &l->frame_words, f->frame_words, 4) &&
+	       put_in_block(f, &l->frame_complete, f->frame_complete, 4) &&
+	       put_in_block(f, &l->name, f->name, 8) && put_in_block(f, &l->method, f->method, 8) &&
+	       put_in_block(f, &l->compile_id, f->compile_id, 4) &&
+	       put_in_block(f, &l->entry, either(f->entry_address, f->entry_offset), 8) &&
+	       put_in_block(f, &l->deopt, either(f->deopt_address, f->deopt_offset), 8) &&
+	       put_in_block(f, &l->original_pc, f->original_pc, 4);
+}
+
+static bool fill_names(struct hotspot_layout *l, const struct found *f)
+{
+	return put(&l->method_const, f->method_const, 256) &&
+	       put(&l->const_bytes, f->const_bytes, HOTSPOT_CONST_BYTES) &&
+	       put(&l->const_pool, f->const_pool, HOTSPOT_CONST_BYTES - 8) &&
+	       put(&l->const_code_bytes, f->const_code_bytes, HOTSPOT_CONST_BYTES - 8) &&
+	       put(&l->const_name, f->const_name, HOTSPOT_CONST_BYTES - 8) &&
+	       put(&l->pool_bytes, f->pool_bytes, 1024) &&
+	       put(&l->pool_holder, f->pool_holder, 1024) &&
+	       put(&l->class_name, f->class_name, 1024) &&
+	       put(&l->symbol_length, f->symbol_length, 64) &&
+	       put(&l->symbol_body, f->symbol_body, 64);
+}
+
+static bool fill_layout(struct hotspot_layout *l, const struct found *f, unsigned int version)
+{
+	if (f->header_bytes <= 0 || f->header_bytes > 64 || f->block_used == NONE ||
+	    f->block_used >= f->header_bytes)
+		return false;
+	l->header_bytes = (uint16_t)f->header_bytes;
+	l->block_used = (uint16_t)f->block_used;
+	l->bcp_words = version == 8 ? 7 : 8;
+	l->is_complete_short = version >= 23;
+	return fill_blob(l, f) && fill_names(l, f);
+}
+
+/* Returns the number of a block's bytes up to the last field that is read of it. */
+static uint16_t used_bytes(const struct hotspot_layout *l)
+{
+	const uint16_t ends[] = { l->size,	     l->code_begin, l->code_end,   l->frame_words,
+				  l->frame_complete, l->name,	    l->method,	   l->compile_id,
+				  l->entry,	     l->deopt,	    l->original_pc };
+	uint16_t last = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
+		last = ends[i] > last ? ends[i] : last;
+	return last + 8 < HOTSPOT_BLOB_BYTES ? (uint16_t)(last + 8) : HOTSPOT_BLOB_BYTES;
+}
+
+static void fill_loaders(struct hotspot_vm *vm, const struct found *f)
+{
+	vm->heaps = f->heap ? f->heap : f->heaps;
+	vm->has_one_heap = f->heap;
+	vm->interpreter = f->interpreter;
+	vm->call_stub = f->call_stub;
+	vm->has_sparse_numbers = vm->version >= 20;
+	vm->array_data = f->list_data;
+	vm->heap_memory = f->heap_memory;
+	vm->heap_segments = f->heap_segments;
+	vm->heap_log2 = f->heap_log2;
+	vm->space_low = f->space_low;
+	vm->space_high = f->space_high;
+	vm->queue_buffer = f->queue_buffer;
+	vm->queue_limit = f->queue_limit;
+	vm->scopes_data = either(f->scopes_address, f->scopes_offset);
+	vm->has_scopes_address = f->scopes_address != NONE;
+	vm->scopes_pcs = f->scopes_pcs;
+	vm->pcs_end = f->dependencies;
+	vm->metadata = f->metadata;
+	vm->immutable_data = f->immutable_data;
+	vm->mutable_data = f->mutable_data;
+	vm->relocation_bytes = f->relocation_bytes;
+	vm->data_offset = f->data_offset;
+	vm->class_methods = f->class_methods;
+	vm->class_source = f->class_source;
+	vm->pool_source = f->pool_source;
+	vm->const_flags = f->const_flags;
+	vm->const_words = f->const_words;
+}
+
+static bool has_loaders(const struct hotspot_vm *vm)
+{
+	return vm->heaps && vm->interpreter && vm->call_stub && vm->heap_memory >= 0 &&
+	       vm->heap_segments >= 0 && vm->heap_log2 >= 0 && vm->space_low >= 0 &&
+	       vm->space_high >= 0 && (vm->has_one_heap || vm->array_data >= 0) &&
+	       vm->queue_buffer >= 0 && vm->queue_limit >= 0;
+}
+
+int hotspot_vm_read(struct hotspot_vm *vm, const struct hotspot_tables *tables, pid_t pid,
+		    uint64_t bias)
+{
+	struct found found;
+	struct table table = { pid, bias, &found };
+
+	memset(&found, 0xff, offsetof(struct found, heap));
+	memset((char *)&found + offsetof(struct found, heap), 0,
+	       sizeof(found) - offsetof(struct found, heap));
+	visit_table(&table, tables->structs, sizeof(struct field_entry), note_field);
+	visit_table(&table, tables->types, sizeof(struct type_entry), note_type);
+	if (found.const_bytes == NONE)
+		return -EAGAIN;
+	*vm = (struct hotspot_vm){ .version = read_version(&found, pid, bias) };
+	if (!vm->version)
+		return -EAGAIN;
+	fill_loaders(vm, &found);
+	if (!fill_layout(&vm->layout, &found, vm->version) || !has_loaders(vm))
+		return -ENOTSUP;
+	vm->layout.blob_bytes = used_bytes(&vm->layout);
+	return 0;
+}
+
+/* ---- a process ---- */
+
+static bool read_heap(const struct hotspot_vm *vm, pid_t pid, uint64_t at,
+		      struct hotspot_heap *heap, uint32_t *log2)
+{
+	uint64_t memory = at + (uint64_t)vm->heap_memory,
+		 segments = at + (uint64_t)vm->heap_segments;
+
+	heap->low = hotspot_peek_word(pid, memory + (uint64_t)vm->space_low);
+	heap->high = hotspot_peek_word(pid, memory + (uint64_t)vm->space_high);
+	heap->segments = hotspot_peek_word(pid, segments + (uint64_t)vm->space_low);
+	*log2 = hotspot_peek_u32(pid, at + (uint64_t)vm->heap_log2);
+	return heap->low && heap->segments && heap->low < heap->high && *log2 >= 5 && *log2 <= 16;
+}
+
+static size_t list_heaps(const struct hotspot_vm *vm, pid_t pid, uint64_t bias,
+			 uint64_t at[HOTSPOT_HEAPS])
+{
+	uint64_t list = hotspot_peek_word(pid, vm->heaps + bias), data;
+	uint32_t n;
+
+	if (vm->has_one_heap) {
+		at[0] = list;
+		return list != 0;
+	}
+	n = hotspot_peek_u32(pid, list);
+	data = hotspot_peek_word(pid, list + (uint64_t)vm->array_data);
+	return n <= HOTSPOT_HEAPS && peek_all(pid, data, at, n * sizeof(*at)) ? n : 0;
+}
+
+static bool read_heaps(const struct hotspot_vm *vm, pid_t pid, uint64_t bias,
+		       struct hotspot_layout *layout)
+{
+	uint64_t at[HOTSPOT_HEAPS];
+	size_t n = list_heaps(vm, pid, bias, at);
+	uint32_t log2;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!read_heap(vm, pid, at[i], &layout->heaps[i], &log2))
+			return false;
+		layout->log2_segment = (uint16_t)log2;
+	}
+	return n;
+}
+
+static bool read_interpreter(const struct hotspot_vm *vm, pid_t pid, uint64_t bias,
+			     struct hotspot_layout *layout)
+{
+	uint64_t queue = hotspot_peek_word(pid, vm->interpreter + bias);
+
+	layout->interpreter_low = hotspot_peek_word(pid, queue + (uint64_t)vm->queue_buffer);
+	layout->interpreter_high =
+		layout->interpreter_low + hotspot_peek_u32(pid, queue + (uint64_t)vm->queue_limit);
+	layout->call_stub = hotspot_peek_word(pid, vm->call_stub + bias);
+	return queue && layout->interpreter_low && layout->call_stub;
+}
+
+int hotspot_vm_describe(const struct hotspot_vm *vm, pid_t pid, uint64_t bias,
+			struct hotspot_layout *layout)
+{
+	*layout = vm->layout;
+	return read_heaps(vm, pid, bias, layout) && read_interpreter(vm, pid, bias, layout)
+		       ? 0
+		       : -EAGAIN;
+}

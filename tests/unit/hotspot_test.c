@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* HotSpot: rules of stubs, numbers, names, and descriptions of processes that lie. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "runtimes/hotspot/blob.h"
+#include "runtimes/hotspot/method.h"
+#include "runtimes/hotspot/names.h"
+#include "runtimes/hotspot/scopes.h"
+#include "runtimes/hotspot/stubs.h"
+#include "runtimes/hotspot/vm.h"
+#include "unit.h"
+
+/* ---- rules ---- */
+
+#define MAX_BYTES 64
+
+struct rules {
+	struct unwind_rule at[MAX_BYTES]; /* for each byte */
+	size_t bytes;
+};
+
+static void take(size_t offset, const struct unwind_rule *rule, void *arg)
+{
+	struct rules *rules = arg;
+
+	for (size_t i = offset; i < rules->bytes; i++)
+		rules->at[i] = *rule;
+}
+
+static struct rules rules_of(const uint8_t *code, size_t bytes, bool has_several)
+{
+	struct rules rules = { .bytes = bytes };
+
+	hotspot_stub_rules(&(struct hotspot_stub){ code, bytes, has_several, false }, take, &rules);
+	return rules;
+}
+
+static void check_sp(const struct unwind_rule *rule, int32_t cfa_off)
+{
+	CHECK_EQ(rule->kind, UNWIND_SP);
+	CHECK_EQ(rule->cfa_off, cfa_off);
+}
+
+TEST(a_frame_is_counted_from_rbp_until_it_is_left)
+{
+	static const uint8_t code[] = {
+		0x55,			/* 0: push %rbp */
+		0x48, 0x8b, 0xec,	/* 1: mov %rsp,%rbp */
+		0x48, 0x83, 0xe4, 0xf0, /* 4: and $-16,%rsp */
+		0x53,			/* 8: push %rbx */
+		0xc9,			/* 9: leave */
+		0xc3,			/* 10: ret */
+	};
+	struct rules rules = rules_of(code, sizeof(code), false);
+
+	check_sp(&rules.at[0], 8);
+	CHECK_EQ(rules.at[0].bp_kind, UNWIND_BP_SAME);
+	check_sp(&rules.at[1], 16);
+	CHECK_EQ(rules.at[1].bp_kind, UNWIND_BP_AT_CFA);
+	for (size_t i = 4; i < 10; i++) {
+		CHECK_EQ(rules.at[i].kind, UNWIND_BP);
+		CHECK_EQ(rules.at[i].cfa_off, 16);
+		CHECK_EQ(rules.at[i].bp_off, -16);
+	}
+	check_sp(&rules.at[10], 8);
+	CHECK_EQ(rules.at[10].bp_kind, UNWIND_BP_SAME);
+}
+
+TEST(the_stack_is_followed_along_jumps)
+{
+	static const uint8_t code[] = {
+		0x48, 0x83, 0xec, 0x18, /* 0: sub $24,%rsp */
+		0x74, 0x05,		/* 4: je 11 */
+		0x48, 0x83, 0xc4, 0x18, /* 6: add $24,%rsp */
+		0xc3,			/* 10: ret */
+		0x50,			/* 11: push %rax */
+		0x58,			/* 12: pop %rax */
+		0xeb, 0xf7,		/* 13: jmp 6 */
+	};
+	struct rules rules = rules_of(code, sizeof(code), false);
+
+	check_sp(&rules.at[4], 32);
+	check_sp(&rules.at[6], 32);
+	check_sp(&rules.at[10], 8);
+	check_sp(&rules.at[11], 32);
+	check_sp(&rules.at[12], 40);
+	check_sp(&rules.at[13], 32);
+}
+
+/* All code of an entry is unknown if a return is reached with something on the stack. */
+TEST(a_contradiction_leaves_no_rule)
+{
+	static const uint8_t code[] = { 0x53, 0x50, 0x58, 0xc3 }; /* two pushes, one pop, ret */
+	struct rules rules = rules_of(code, sizeof(code), false);
+
+	for (size_t i = 0; i < sizeof(code); i++)
+		CHECK_EQ(rules.at[i].kind, UNWIND_GAP);
+}
+
+/* A second entry that jumps into the first one's code with another stack is a wrong guess. */
+TEST(a_guess_does_not_change_what_is_known)
+{
+	static const uint8_t code[] = {
+		0x55, 0x48, 0x8b, 0xec, 0xc9, 0xc3, /* 0: a frame */
+		0x50,				    /* 6: push %rax */
+		0xeb, 0xfb,			    /* 7: jmp 4 */
+	};
+	struct rules rules = rules_of(code, sizeof(code), true);
+
+	CHECK_EQ(rules.at[4].kind, UNWIND_BP);
+	check_sp(&rules.at[5], 8);
+	CHECK_EQ(rules.at[6].kind, UNWIND_GAP);
+}
+
+TEST(code_that_nothing_reaches_has_no_rule)
+{
+	static const uint8_t code[] = { 0xc3, 0xf4, 0xf4, 0x06, 0x06 }; /* ret; hlt; no code */
+	struct rules rules = rules_of(code, sizeof(code), true);
+
+	check_sp(&rules.at[0], 8);
+	CHECK_EQ(rules.at[1].kind, UNWIND_GAP);
+	CHECK_EQ(rules.at[3].kind, UNWIND_GAP);
+}
+
+/* ---- numbers and names ---- */
+
+static const struct {
+	uint8_t bytes[5];
+	size_t n;
+	bool is_sparse;
+	uint32_t number;
+} numbers[] = {
+	{ { 0 }, 1, false, 0 },
+	{ { 191 }, 1, false, 191 },
+	{ { 192, 0 }, 2, false, 192 },
+	{ { 193, 2 }, 2, false, 193 + 2 * 64 },
+	{ { 1 }, 1, true, 0 },
+	{ { 191 }, 1, true, 190 },
+	{ { 192, 1 }, 2, true, 191 },
+	{ { 255, 255, 255, 255, 255 },
+	  5,
+	  false,
+	  255U + (255U << 6) + (255U << 12) + (255U << 18) + (255U << 24) },
+};
+
+TEST(numbers_have_digits_to_base_64)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+		size_t at = 0;
+
+		CHECK_EQ(hotspot_number(numbers[i].bytes, numbers[i].n, &at, numbers[i].is_sparse),
+			 numbers[i].number);
+		CHECK_EQ(at, numbers[i].n);
+	}
+}
+
+TEST(a_number_ends_with_its_bytes)
+{
+	const uint8_t bytes[] = { 200, 200 };
+	size_t at = 0;
+
+	hotspot_number(bytes, sizeof(bytes), &at, false);
+	CHECK_EQ(at, sizeof(bytes));
+}
+
+static const struct {
+	const char *class_name, *method_name, *name;
+} names[] = {
+	{ "java/lang/String", "indexOf", "java.lang.String.indexOf" },
+	{ "Load", "<init>", "Load.<init>" },
+	{ "Load$$Lambda$14+0x0000000800c03000", "run", "Load$$Lambda$14.run" },
+	{ "a/Load$$Lambda+0x00007f2a77ec7000", "run", "a.Load$$Lambda.run" },
+	{ "Load$$Lambda$1/471910020", "run", "Load$$Lambda$1.run" },
+	{ "java/lang/invoke/LambdaForm$MH/0x00ab", "invoke",
+	  "java.lang.invoke.LambdaForm$MH.invoke" },
+};
+
+TEST(names_are_those_of_the_source)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		char *name = hotspot_join_name(names[i].class_name, strlen(names[i].class_name),
+					       names[i].method_name, strlen(names[i].method_name));
+
+		CHECK_STR(name, names[i].name);
+		free(name);
+	}
+}
+
+/* ---- processes that lie ---- */
+
+/* This process plays the one that is read. */
+struct field {
+	const char *type, *name, *text;
+	uint32_t is_static, unused;
+	uint64_t offset;
+	const void *address;
+};
+
+struct type {
+	const char *name, *super;
+	uint32_t kinds[4];
+	uint64_t size;
+};
+
+static int read_tables(const struct field *fields, const struct type *types, struct hotspot_vm *vm)
+{
+	const struct hotspot_tables tables = { (uint64_t)&fields, (uint64_t)&types };
+
+	return hotspot_vm_read(vm, &tables, getpid(), 0);
+}
+
+TEST(tables_without_an_end_are_refused)
+{
+	static const struct type types[1];
+	static struct field endless[64];
+	struct hotspot_vm vm;
+
+	for (size_t i = 0; i < ARRAY_SIZE(endless); i++)
+		endless[i] = (struct field){ "CodeBlob", "_size", "int", 0, 0, ~0ULL, NULL };
+	CHECK_EQ(read_tables(endless, types, &vm), -EAGAIN);
+	CHECK_EQ(read_tables(NULL, NULL, &vm), -EAGAIN);
+}
+
+TEST(a_table_without_needed_fields_is_refused)
+{
+	static const char release[] = "17.0.1", *at = release;
+	static const struct field fields[] = {
+		{ "Abstract_VM_Version", "_s_vm_release", "char*", 1, 0, 0, &at },
+		{ "CodeBlob", "_size", "int", 0, 0, 1ULL << 60, NULL },
+		{ 0 },
+	};
+	static const struct type types[] = {
+		{ .name = "ConstMethod", .size = 48 },
+		{ .name = "HeapBlock", .size = 1ULL << 60 },
+		{ 0 },
+	};
+	struct hotspot_vm vm;
+
+	CHECK_EQ(read_tables(fields, types, &vm), -ENOTSUP);
+}
+
+/* A heap of four segments of 128 bytes, whose map and blocks are what a test makes them. */
+static uint8_t heap[512] __attribute__((aligned(16)));
+static uint8_t segments[4];
+
+static struct hotspot_layout lying_layout(void)
+{
+	struct hotspot_layout layout = { .log2_segment = 7, .header_bytes = 16, .block_used = 8 };
+
+	layout.heaps[0] = (struct hotspot_heap){ (uint64_t)heap, (uint64_t)heap + sizeof(heap),
+						 (uint64_t)segments };
+	return layout;
+}
+
+TEST(a_map_of_segments_that_leads_nowhere_finds_no_block)
+{
+	struct hotspot_layout layout = lying_layout();
+	struct hotspot_blob blob;
+
+	memset(segments, 1, sizeof(segments)); /* back, out of the map */
+	CHECK(!hotspot_blob_find(&layout, getpid(), (uint64_t)heap + 200, &blob));
+	memset(segments, 255, sizeof(segments));
+	CHECK(!hotspot_blob_find(&layout, getpid(), (uint64_t)heap + 200, &blob));
+	CHECK(!hotspot_blob_find(&layout, getpid(), (uint64_t)heap + sizeof(heap), &blob));
+}
+
+TEST(a_block_of_any_contents_is_bounded)
+{
+	struct hotspot_layout layout = lying_layout();
+	struct hotspot_blob blob;
+
+	layout.code_begin = layout.code_end = layout.frame_words = 24;
+	memset(segments, 0, sizeof(segments));
+	memset(heap, 255, sizeof(heap));
+	CHECK_EQ(hotspot_blob_read(&layout, getpid(), (uint64_t)heap, &blob), 0);
+	memset(heap, 0, 16);
+	heap[0] = heap[8] = 1; /* one segment, in use */
+	CHECK_EQ(hotspot_blob_read(&layout, getpid(), (uint64_t)heap, &blob), 1);
+	CHECK(blob.end >= blob.begin);
+	CHECK_EQ(blob.frame_bytes, 0);
+}
+
+TEST(a_compiled_method_that_was_freed_has_no_scopes)
+{
+	struct hotspot_vm vm = { .layout = lying_layout() };
+	const struct hotspot_compiled compiled = { (uint64_t)heap + 16, 7, 7 };
+	struct hotspot_scope scopes[4];
+
+	memset(heap, 0, sizeof(heap));
+	heap[0] = 1; /* not in use */
+	CHECK_EQ(hotspot_scopes_find(&vm, getpid(), &compiled, (uint64_t)heap + 64, true, scopes,
+				     ARRAY_SIZE(scopes)),
+		 0);
+}

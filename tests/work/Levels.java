@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only
+import java.lang.invoke.*;
+import java.lang.reflect.*;
+import java.util.*;
+import java.util.concurrent.locks.*;
+import java.util.function.*;
+
+/**
+ * A program whose stacks show a missing or doubled frame: each method of level n calls one of level
+ * (n + 1) % 3. It allocates, throws, locks, copies, reflects, and loads a class again and again. Then
+ * it waits, in an object, parked and asleep; or ends, with a second argument.
+ */
+public class Levels {
+    public interface Step { int go(Run r, int n); }
+    public static class Run {
+        final Random random = new Random();
+        int next(int n) { return random.nextInt(n); }
+    }
+    static final ReentrantLock lock = new ReentrantLock();
+    static Object sink;
+    public static volatile Step[] level0, level1, level2;
+    static Method reflected;
+    static MethodHandle handle;
+
+    static int spin(Run r) {
+        int k = r.next(2000), sum = 0;
+        for (int i = 0; i < k; i++)
+            sum = sum * 31 + (i ^ sum >>> 3);
+        return sum;
+    }
+    public static int call(Run r, int n, Step[] steps) { return n <= 0 ? spin(r) : steps[r.next(steps.length)].go(r, n - 1); }
+
+    static class Plain0 implements Step { public int go(Run r, int n) { return call(r, n, level1) + 1; } }
+    static class Twice0 implements Step { public int go(Run r, int n) { return call(r, n - 1, level1) + call(r, n - 4, level1); } }
+    static class Lock0 implements Step {
+        public int go(Run r, int n) {
+            if ((n & 1) == 0) { synchronized (this) { return call(r, 1, level1); } }
+            lock.lock();
+            try { return call(r, 2, level1); } finally { lock.unlock(); }
+        }
+    }
+    static class Catch0 implements Step {
+        public int go(Run r, int n) {
+            int result = 0;
+            try { result = call(r, n, level1); if (result % 3 == 0) throw new IllegalStateException("x"); } catch (IllegalStateException e) { result++; }
+            try { Object o = r.next(3) == 0 ? null : lock; result += o.hashCode(); } catch (NullPointerException e) { result--; }
+            return result + call(r, n - 2, level1);
+        }
+    }
+    static class Text1 implements Step {
+        public int go(Run r, int n) {
+            String s = n + "abcdefghijklmnopqrstuvwxyz" + r.next(100000);
+            int result = s.indexOf("xyz") + s.hashCode() + s.toUpperCase().lastIndexOf('A') + s.replace('a', 'b').length();
+            return result + call(r, n, level2);
+        }
+    }
+    static class Sort1 implements Step {
+        public int go(Run r, int n) {
+            Integer[] a = new Integer[30];
+            for (int i = 0; i < a.length; i++) a[i] = r.next(1000);
+            Arrays.sort(a, (x, y) -> { if (r.next(50) == 0) spin(r); return x.compareTo(y); });
+            return a[3] + call(r, n, level2);
+        }
+    }
+    static class Copy1 implements Step {
+        public int go(Run r, int n) {
+            byte[] a = new byte[r.next(3000) + 10], b = new byte[a.length];
+            Object[] c = new Object[r.next(300) + 1], d;
+            System.arraycopy(a, 3, b, 1, a.length - 5);
+            Arrays.fill(c, r);
+            d = c.clone();
+            System.arraycopy(c, 0, d, d.length / 2, d.length / 2);
+            sink = d;
+            return Arrays.equals(a, b) ? call(r, n, level2) : Arrays.hashCode(b);
+        }
+    }
+    static class Math1 implements Step {
+        public int go(Run r, int n) { double x = n + r.next(100); return (int) (Math.sin(x) * Math.pow(x, 1.3) + Math.log(x + 1) % 7 + Math.exp(-x)) + call(r, n, level2); }
+    }
+    static class Alloc2 implements Step {
+        public int go(Run r, int n) {
+            HashMap<Integer, Object> m = new HashMap<>();
+            for (int i = 0; i < r.next(60); i++) m.put(i, i % 3 == 0 ? new byte[r.next(300)] : new int[][] { { 1, 2 }, { i } });
+            return m.size() + call(r, n, level0);
+        }
+    }
+    static class Big2 implements Step { public int go(Run r, int n) { return big(r, n, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10); } }
+    static int big(Run r, int n, int a, int b, int c, long d, long e, double f, double g, int h, int i, int j) {
+        int x = call(r, n, level0);
+        return (int) (a + b * x + c + d * x + e + f * x + g + h * x + i + j);
+    }
+    static class Reflect2 implements Step {
+        public int go(Run r, int n) {
+            try { return (Integer) reflected.invoke(null, r, n); } catch (ReflectiveOperationException e) { throw new Error(e); }
+        }
+    }
+    public static int reflected(Run r, int n) { return call(r, n, level0); }
+    static class Handle2 implements Step {
+        public int go(Run r, int n) {
+            try { return (int) handle.invokeExact(r, n); } catch (Throwable e) { throw new Error(e); }
+        }
+    }
+    static int made0(Run r, int n) { return call(r, n, level1); }
+    static int made1(Run r, int n) { return call(r, n, level2) + 1; }
+    static int made2(Run r, int n) { return call(r, n, level0) + 2; }
+    static int work(Run r, int n) { return call(r, n, level0); }
+
+    /** Defines Fresh2 again and again: methods come and go, and so does compiled code that expected fewer classes. */
+    static class Loader extends ClassLoader {
+        Class<?> define(byte[] code) { return defineClass("Levels$Fresh2", code, 0, code.length); }
+    }
+    public static class Fresh2 implements Step { public int go(Run r, int n) { int x = call(r, n, level0); return x ^ x >>> 3; } }
+
+    static void renew(long end) throws Exception {
+        byte[] code;
+        try (java.io.InputStream in = Levels.class.getResourceAsStream("Levels$Fresh2.class")) {
+            java.io.ByteArrayOutputStream out = new java.io.ByteArrayOutputStream();
+            byte[] piece = new byte[4096];
+            for (int n; (n = in.read(piece)) > 0;) out.write(piece, 0, n);
+            code = out.toByteArray();
+        }
+        while (System.nanoTime() < end) {
+            Step[] steps = level2.clone();
+            steps[0] = (Step) new Loader().define(code).getDeclaredConstructor().newInstance();
+            level2 = steps;
+            Thread.sleep(30);
+        }
+    }
+
+    static synchronized void waitInObject() throws InterruptedException { Levels.class.wait(); }
+    static void waitInPark() { for (;;) LockSupport.park(); }
+    static void waitAsleep() throws InterruptedException { Thread.sleep(1000000); }
+
+    interface Work { void run() throws Exception; }
+    static Thread start(String name, Work work) {
+        Thread thread = new Thread(() -> { try { work.run(); } catch (Exception e) { throw new Error(e); } }, name);
+        thread.setDaemon(true);
+        thread.start();
+        return thread;
+    }
+
+    /** Works for so many seconds, then waits for ever. */
+    public static void main(String[] args) throws Exception {
+        long end = System.nanoTime() + (long) (Double.parseDouble(args[0]) * 1e9);
+        reflected = Levels.class.getMethod("reflected", Run.class, int.class);
+        handle = MethodHandles.lookup().findStatic(Levels.class, "reflected",
+                                                   MethodType.methodType(int.class, Run.class, int.class));
+        level0 = new Step[] { new Plain0(), new Twice0(), new Lock0(), new Catch0(), (r, n) -> made0(r, n) };
+        level1 = new Step[] { new Text1(), new Sort1(), new Copy1(), new Math1(), (r, n) -> made1(r, n) };
+        level2 = new Step[] { new Fresh2(), new Alloc2(), new Big2(), new Reflect2(), new Handle2(), (r, n) -> made2(r, n) };
+        start("renewer", () -> renew(end));
+        Thread[] threads = new Thread[2];
+        for (int i = 0; i < threads.length; i++)
+            threads[i] = start("levels-" + i, () -> { Run r = new Run(); while (System.nanoTime() < end) work(r, 4 + r.next(14)); });
+        for (Thread thread : threads)
+            thread.join();
+        if (args.length > 1)
+            return;
+        start("object", () -> waitInObject());
+        start("park", () -> waitInPark());
+        Thread.sleep(100);
+        System.out.println("@waiting");
+        waitAsleep();
+    }
+}
