@@ -232,24 +232,38 @@ static int deepest_of(const struct bpf_program *prog)
 enum walking {
 	BY_FRAME_POINTERS,
 	BY_TABLES,
-	WITH_OLD_PYTHON, /* likewise, and Python before 3.11 */
+	WITH_PYTHON, /* by tables, as the following */
+	WITH_OLD_PYTHON,
+	WITH_NODE,
+	WITH_JAVA,
+	WITH_ALL,
+	WALKINGS,
 };
 
-static uint32_t kinds_of(enum walking walking)
-{
-	if (walking == BY_FRAME_POINTERS)
-		return 0;
-	return walking == WITH_OLD_PYTHON ? RUNTIME_ALL : RUNTIME_BIT(RUNTIME_PYTHON);
-}
+static const struct {
+	const char *name;
+	uint32_t kinds;
+	unsigned int max_insns;
+} walkings[WALKINGS] = {
+	[BY_FRAME_POINTERS] = { " by frame pointers", 0, MAX_INSNS },
+	[BY_TABLES] = { "", 0, MAX_INSNS },
+	[WITH_PYTHON] = { " with Python", RUNTIME_BIT(RUNTIME_PYTHON), MAX_INSNS },
+	[WITH_OLD_PYTHON] = { " with old Python",
+			      RUNTIME_BIT(RUNTIME_PYTHON) | RUNTIME_BIT(RUNTIME_PYTHON_OLD),
+			      MAX_OLD_INSNS },
+	[WITH_NODE] = { " with node", RUNTIME_BIT(RUNTIME_V8), MAX_OLD_INSNS },
+	[WITH_JAVA] = { " with Java", RUNTIME_BIT(RUNTIME_HOTSPOT), MAX_OLD_INSNS },
+	[WITH_ALL] = { " with all runtimes", RUNTIME_ALL, 2 * MAX_OLD_INSNS },
+};
 
 /* The largest of an object's programs. False: there is no such file. */
 static bool verify(const char *path, enum walking walking, bool only_uprobes, struct verdict *worst)
 {
 	struct stack_settings stack = { .user = true, .kernel = true };
-	static const char *const names[] = { " by frame pointers", "", " with old Python" };
 	bool by_cfi = walking != BY_FRAME_POINTERS;
 	struct unwind_settings unwind = { unwind_address_bits(), by_cfi };
-	struct runtime_settings runtimes = { kinds_of(walking), .lines = true, .watched = by_cfi };
+	struct runtime_settings runtimes = { walkings[walking].kinds, .lines = true,
+					     .watched = by_cfi };
 	struct bpf_object *object = access(path, R_OK) ? NULL : bpf_object__open(path);
 	static char logs[MAX_PROGRAMS][LOG_BYTES];
 	struct bpf_program *prog;
@@ -285,8 +299,8 @@ static bool verify(const char *path, enum walking walking, bool only_uprobes, st
 			v.max_stack = -1;
 
 		printf("%s%s: %s: %u instructions verified, %d bytes of stack, %d of all calls\n",
-		       path, names[walking], bpf_program__name(prog), v.n_insns, v.max_stack,
-		       deepest);
+		       path, walkings[walking].name, bpf_program__name(prog), v.n_insns,
+		       v.max_stack, deepest);
 		if (v.max_stack < 0 || err)
 			printf("the verifier said: %s\n", text);
 		worst->n_insns = v.n_insns > worst->n_insns ? v.n_insns : worst->n_insns;
@@ -305,15 +319,14 @@ static const char *object_path(const char *name)
 /* By each way of walking: a few percent of what the verifier would go through. */
 static void check_size(const char *name)
 {
-	static const unsigned int max[] = { MAX_INSNS, MAX_INSNS, MAX_OLD_INSNS };
 	const char *path = object_path(name);
 	struct verdict verdict;
 
 	if (access(path, R_OK))
 		SKIP("no %s", path);
-	for (enum walking walking = BY_FRAME_POINTERS; walking <= WITH_OLD_PYTHON; walking++) {
+	for (enum walking walking = BY_FRAME_POINTERS; walking < WALKINGS; walking++) {
 		CHECK(verify(path, walking, false, &verdict));
-		CHECK(verdict.n_insns > 0 && verdict.n_insns < max[walking]);
+		CHECK(verdict.n_insns > 0 && verdict.n_insns < walkings[walking].max_insns);
 	}
 }
 
@@ -339,7 +352,7 @@ TEST(functions_that_call_each_other_have_stack_enough_on_old_kernels)
 	struct verdict v;
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (!verify(object_path(names[i]), BY_TABLES, false, &v))
+		if (!verify(object_path(names[i]), WITH_ALL, false, &v))
 			SKIP("no %s", object_path(names[i]));
 		CHECK(v.deepest > 0);
 		if (v.deepest > MAX_STACK)
@@ -365,7 +378,7 @@ static void check_stacks(const char *name)
 	const char *path = object_path(name);
 	struct verdict v;
 
-	for (enum walking walking = BY_TABLES; walking <= WITH_OLD_PYTHON; walking++) {
+	for (enum walking walking = BY_TABLES; walking < WALKINGS; walking++) {
 		if (!verify(path, walking, true, &v))
 			SKIP("no %s", path);
 		CHECK(v.max_stack >= 0);
