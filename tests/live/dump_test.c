@@ -100,6 +100,32 @@ TEST_UNLESS(python_lacks, functions_of_python_are_where_its_threads_wait)
 	CHECK_HAS(tool->out, "<module> (waits.py);outer (waits.py);inner (waits.py);");
 }
 
+#define NODE "/usr/bin/node"
+
+static const char *node_lacks(void)
+{
+	return access(NODE, X_OK) ? "needs package nodejs" : NULL;
+}
+
+/* Its registers may be needed to get to the functions: only what is found has to be true. */
+TEST_UNLESS(node_lacks, process_of_node_is_read)
+{
+	static const char text[] = "const fs = require('fs');\n"
+				   "function inner() {\n"
+				   "  fs.writeSync(1, '@ready\\n');\n"
+				   "  fs.readSync(0, Buffer.alloc(1));\n"
+				   "}\n"
+				   "function outer() { inner(); }\n"
+				   "outer();\n";
+	struct proc *work =
+		work_start_in(NULL, NULL, NODE, ARGV("node", python_script("waits.js", text)));
+	struct proc *tool = tool_run("dump", "-f", "-p", pid_text(work->pid));
+
+	CHECK(folded_sum(tool->out, "node", NULL) > 1);
+	if (strstr(tool->out, "outer (waits.js)"))
+		CHECK_HAS(tool->out, ";outer (waits.js);inner (waits.js);");
+}
+
 TEST(process_that_is_gone_is_an_error)
 {
 	struct proc *tool = tool_try("dump", "-p", "4194304");

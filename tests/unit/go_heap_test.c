@@ -108,6 +108,16 @@ TEST(before_the_first_collection_all_counts_belong_to_it)
 	CHECK_EQ(live(1), 12);
 }
 
+TEST(record_may_have_no_stack)
+{
+	begin(24);
+	memory.buckets[0][5] = 0;
+	memmove(memory.buckets[0] + 6, memory.buckets[0] + 7, 16 * sizeof(uint64_t));
+	CHECK_EQ(read_heap(), 0);
+	CHECK_EQ(heap.records[0].n, 0);
+	CHECK_EQ(heap.n, N_BUCKETS);
+}
+
 TEST(empty_profile_has_no_records)
 {
 	begin(24);

@@ -77,11 +77,13 @@ static const struct column columns[] = {
 struct snapshot *snapshot_new(bool lines)
 {
 	struct snapshot *s = mem_zalloc(1, sizeof(*s));
-	struct resolver_options options = { .symbols = { .lines = lines } };
+	struct resolver_options options = { .symbols = { .lines = lines },
+					    .find_runtime = walker_runtime };
 
 	s->processes = processes_new(&(struct processes_options){ .max_mappings = MAPPINGS_MAX });
-	s->resolver = resolver_new(s->processes, &options);
 	s->walker = walker_new(s->processes);
+	options.arg = s->walker;
+	s->resolver = resolver_new(s->processes, &options);
 	s->lock_names = lock_names_new(s->processes, false);
 	s->profile = profile_new("threads", columns, NULL);
 	return s;

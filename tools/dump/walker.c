@@ -128,6 +128,13 @@ void walker_begin(struct walker *walker, pid_t pid, struct maps *maps)
 		begin_runtime(walker, maps);
 }
 
+struct runtime_instance *walker_runtime(pid_t pid, void *arg)
+{
+	struct walker *walker = arg;
+
+	return walker->instance.file && walker->pid == pid ? &walker->instance : NULL;
+}
+
 /*
  * Finds the thread pointer of a thread of the GNU C library on x86-64: the kernel knows the address
  * of the robust list, which is in struct pthread (nptl/descr.h), as is a pointer to the latter.
@@ -147,15 +154,18 @@ static uint64_t find_thread_base(pid_t pid, pid_t tid)
 }
 
 static size_t walk_runtime(struct walker *walker, const struct unwind_thread *thread,
-			   const struct runtime_definer *definer, const uint64_t *sps, size_t n,
-			   uint64_t *words, int *reason)
+			   const struct runtime_definer *definer,
+			   const struct native_frames *frames, size_t n, uint64_t *words,
+			   int *reason)
 {
 	struct runtime_thread walked = { .tid = (pid_t)thread->tid,
 					 .tgid = thread->tgid,
 					 .base = thread->regs.thread_base,
 					 .process = walker->process,
 					 .is_complete = *reason == UNWIND_COMPLETE,
-					 .sps = sps,
+					 .sps = frames->sps,
+					 .bps = frames->bps,
+					 .framed = frames->framed,
 					 .n_native = n,
 					 .definer = *definer };
 	bool is_cut = false;
@@ -172,17 +182,20 @@ size_t walker_walk(struct walker *walker, struct unwind_thread *thread,
 		   const struct runtime_definer *definer, uint64_t *words, int *reason)
 {
 	struct unwind_mappings mappings = unwind_procs_published(walker->procs, walker->pid);
-	uint64_t sps[STACK_DEPTH];
+	struct native_frames frames = {};
 	struct unwind_view view = { .pid = walker->pid,
 				    .tables = mappings.count ? walker->tables : NULL,
 				    .mappings = mappings.items,
 				    .n_mappings = mappings.count,
-				    .sps = sps };
+				    .framed = frames.framed,
+				    .sps = frames.sps,
+				    .bps = frames.bps,
+				    .runtime = walker->instance.file ? &walker->process : NULL };
 	size_t n;
 
 	thread->regs.thread_base = find_thread_base(walker->pid, (pid_t)thread->tid);
 	n = unwind_walk_thread(&view, thread, words, STACK_DEPTH, reason);
-	n = walk_runtime(walker, thread, definer, sps, n, words, reason);
+	n = walk_runtime(walker, thread, definer, &frames, n, words, reason);
 	if (unwind_count_arrivals(thread->tgid, thread->tid) != thread->arrivals)
 		*reason = UNWIND_RAN_ON;
 	return n;

@@ -20,6 +20,9 @@ void walker_free(struct walker *walker);
 /* Prepares tables for a process, whose threads are walked next. maps: borrowed, NULL: none. */
 void walker_begin(struct walker *walker, pid_t pid, struct maps *maps);
 
+/* Returns the managed runtime of the process whose threads are walked; NULL: it is another one. */
+struct runtime_instance *walker_runtime(pid_t pid, void *walker);
+
 /*
  * Walks a thread's user stack, with the functions of a managed runtime: passes their definitions to
  * definer. words: STACK_WORDS elements. Returns their number; *reason: enum unwind_reason,

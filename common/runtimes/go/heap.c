@@ -143,9 +143,10 @@ static int add_counts(struct pass *pass, const uint64_t *counts, struct go_heap_
 	return record->allocs < record->frees ? -EAGAIN : 0;
 }
 
+/* Makes space for n more words, which may be 0. */
 static uint64_t *add_words(struct go_heap *heap, size_t n)
 {
-	while (heap->words_cap < heap->n_words + n) {
+	while (heap->words_cap <= heap->n_words + n) {
 		heap->words_cap = heap->words_cap ? 2 * heap->words_cap : 4096;
 		heap->words = mem_realloc(heap->words, heap->words_cap, sizeof(*heap->words));
 	}
