@@ -52,6 +52,7 @@ extern const struct writer svg_writer;
 extern const struct writer pprof_writer;
 extern const struct writer json_writer;
 extern const struct writer csv_writer;
+extern const struct writer md_writer;
 
 /*
  * For writers. writer_border() returns the index of the first kernel frame called by a user frame;
@@ -78,7 +79,7 @@ void writer_print_facts(FILE *f, const struct writer_facts *facts, const char *u
  */
 void writer_note(FILE *f, const char *format, const char *reason, uint64_t unix_ns);
 
-/* Returns the formats' names, for messages: "text, folded, svg, pprof, json or csv". */
+/* Returns the formats' names, for messages: "text, md, folded, svg, pprof, json or csv". */
 const char *writer_names(void);
 
 /* Return the writer of a --format name, or for a file's extension; NULL: none. */

@@ -427,7 +427,8 @@ static bool shows_pids(const struct run *run)
 {
 	const struct writer *writer = stacks_of(run)->writer;
 
-	return !run->is_metrics && !run->view && (writer->is_exact || writer == &text_writer);
+	return !run->is_metrics && !run->view &&
+	       (writer->is_exact || writer == &text_writer || writer == &md_writer);
 }
 
 static void start_resolver(struct run *run, struct stacks *stacks)
