@@ -38,7 +38,7 @@ struct page {
 	const struct writer_facts *facts;
 	struct group groups[GROUPS_MAX];
 	size_t n_groups;
-	const struct sample *first; /* of the largest value; NULL: no samples */
+	const struct sample *first; /* of the largest value, not idle if there is one; NULL: none */
 	bool has_one_process;	    /* all samples are of the first one's process */
 };
 
@@ -84,7 +84,8 @@ static void sum_up(struct page *page)
 		find_group(page, remark_of(s))->total += s->value;
 		page->has_one_process =
 			!page->first || (page->has_one_process && s->pid == page->first->pid);
-		page->first = page->first ? page->first : s;
+		if (!page->first || (is_idle(page->first) && !is_idle(s)))
+			page->first = s;
 	}
 	qsort(page->groups, page->n_groups, sizeof(*page->groups), compare_groups);
 }
@@ -150,20 +151,37 @@ static size_t count_user(const struct sample *s)
 	return n ? n : s->n_frames;
 }
 
+/* Returns the number of frames up to a managed runtime's innermost function; 0: there is none. */
+static size_t count_managed(const struct sample *s)
+{
+	size_t n = s->n_frames;
+
+	while (n && sample_frame(s, n - 1)->kind != FRAME_RUNTIME)
+		n--;
+	return n;
+}
+
 /*
- * Returns the thread's name, the innermost functions as far as there is space, and of the kernel's
- * the innermost one; freed by the caller.
+ * Returns the thread's name, a runtime's innermost function, the innermost functions as far as
+ * there is space, and of the kernel's the innermost one; freed by the caller.
  */
 static char *shorten(const struct sample *s)
 {
 	char *comm = short_name(escape_no_name(s->comm)), *text = mem_strdup(""), *longer, *result;
-	size_t i = count_user(s), width = STACK_WIDTH - strlen(comm) - strlen(": .. > ");
+	size_t i = count_user(s), managed = count_managed(s);
+	char *anchor = managed ? short_name(sample_frame(s, managed - 1)->name) : mem_strdup("");
+	size_t width = STACK_WIDTH - strlen(comm) - strlen(": .. > ");
+	size_t beside = width - (managed ? strlen(anchor) + strlen(" > .. > ") : 0);
 
-	if (i < s->n_frames && (longer = prepend(text, s, s->n_frames - 1, width)))
+	if (i < s->n_frames && (longer = prepend(text, s, s->n_frames - 1, beside)))
 		text = longer;
-	for (; i && (longer = prepend(text, s, i - 1, width)); i--)
+	for (; i && (longer = prepend(text, s, i - 1, i > managed ? beside : width)); i--)
 		text = longer;
-	result = mem_printf("%s: %s%s", comm, i ? ".. > " : "", text);
+	if (i > managed && managed)
+		result = mem_printf("%s: .. > %s > ..%s%s", comm, anchor, *text ? " > " : "", text);
+	else
+		result = mem_printf("%s: %s%s", comm, i ? ".. > " : "", text);
+	free(anchor);
 	free(text);
 	free(comm);
 	return result;
@@ -247,11 +265,13 @@ static void print_head(FILE *f, const struct page *page)
 		escape_string(comm, sizeof(comm), escape_no_name(page->first->comm), "`");
 		fprintf(f, ", process %" PRIu32 " (`%s`)", page->first->pid, comm);
 	}
-	fprintf(f, "\n\n%s, Linux %s, until %s  \n", facts->host, facts->kernel,
-		clock_utc(moment, facts->end_unix_ns));
-	fprintf(f, "tracelets %s%s%s, lost: %s\n\n", TRACELETS_VERSION, facts->event ? ", " : "",
-		facts->event ? facts->event : "",
+	fprintf(f, "\n\n%s, Linux %s  \nuntil %s, tracelets %s%s%s  \nlost: %s", facts->host,
+		facts->kernel, clock_utc(moment, facts->end_unix_ns), TRACELETS_VERSION,
+		facts->event ? ", " : "", facts->event ? facts->event : "",
 		quantity_format(lost, facts->lost, profile_unit(page->profile)));
+	if (facts->has_stacks)
+		fprintf(f, ", user stacks: %.2f %% complete", facts->complete);
+	fputs("\n\n", f);
 }
 
 static void print_totals(FILE *f, const struct page *page)

@@ -18,8 +18,10 @@ struct writer_facts {
 	const char *type;
 	uint64_t end_unix_ns; /* end of the report's window, wall clock */
 	uint64_t duration_ns;
-	uint64_t lost;	/* losses, in the profile's unit */
-	bool gets_note; /* writer_note() follows */
+	uint64_t lost;	 /* losses, in the profile's unit */
+	bool gets_note;	 /* writer_note() follows */
+	bool has_stacks; /* user stacks were walked: `complete` percent of their value is whole */
+	double complete;
 };
 
 struct writer_style {

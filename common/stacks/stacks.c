@@ -631,6 +631,7 @@ static void write_profile(const struct making *making)
 		facts.lost = loss_value(making->run); /* totals lack everything lost so far */
 	facts.lost *= written_divisor(making);
 	facts.type = spec_of(making->run)->type;
+	facts.has_stacks = stack_reasons_complete(&making->profile.reasons, &facts.complete);
 	style.facts = &facts;
 	style.has_head = !run_begins_file(making->run, &making->stacks->n_begun);
 	style.meanwhile = stack_rings_catch_up;

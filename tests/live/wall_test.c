@@ -322,6 +322,24 @@ static const struct {
 	{ "pprof", { "\x1f\x8b" } },
 };
 
+/* What a person pastes into a ticket: one page, of the process that was asked for. */
+TEST(a_report_is_one_page)
+{
+	struct proc *work = start_parts(), *tool;
+
+	tool = tool_launch("tracelets", "report", "-p", pid_text(work->pid), "-v");
+	CHECK(proc_wait_for(tool, "tracing..."));
+	work_do(work);
+	tool_stop(tool);
+	CHECK(strlen(tool->out) <= 4096);
+	CHECK_HAS(tool->out, text_of(", process %d (`", (int)work->pid));
+	CHECK_HAS(tool->out, " % complete\n");
+	CHECK_HAS(tool->out, "\n| runnable   | ");
+	CHECK_HAS(tool->out, "parts_burn");
+	for (const char *line = tool->out; *line; line += strcspn(line, "\n") + 1)
+		CHECK(strcspn(line, "\n") <= 80);
+}
+
 TEST(formats_have_kinds_and_threads)
 {
 	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++) {

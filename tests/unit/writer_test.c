@@ -472,12 +472,17 @@ TEST(shortened_stacks_are_added)
 		{ FRAMES(USER("main"), USER("f"), KERNEL("b"), KERNEL("x")), .comm = "c", .cpu = -1,
 		  .value = 4 },
 		{ FRAMES(KERNEL("k"), KERNEL("l")), .comm = "w", .cpu = -1, .value = 1 },
+		{ FRAMES(USER("main"), { "app.py_f", FRAME_RUNTIME },
+			 USER("a_function_of_a_library"), USER("another_one_of_the_library"),
+			 KERNEL("x")),
+		  .comm = "p", .cpu = -1, .value = 2 },
 	};
 
-	check_written(&md_writer, samples, 3, &plain,
+	check_written(&md_writer, samples, 4, &plain,
 		      "| kind       |        value | share   |\n"
 		      "|:-----------|-------------:|--------:|\n"
-		      "| all        |            8 | 100.0 % |\n\n## all\n\n```\n"
-		      "        7  87.5 % c: main > f > x\n"
-		      "        1  12.5 % w: k > l\n```\n");
+		      "| all        |           10 | 100.0 % |\n\n## all\n\n```\n"
+		      "        7  70.0 % c: main > f > x\n"
+		      "        2  20.0 % p: .. > app.py_f > .. > another_one_of_the_library > x\n"
+		      "        1  10.0 % w: k > l\n```\n");
 }
