@@ -13,12 +13,13 @@
 #define SAMPLES_AT_ONCE 64
 
 static const struct writer *const writers[] = {
-	&text_writer, &folded_writer, &svg_writer, &pprof_writer, &json_writer, &csv_writer,
+	&text_writer,  &md_writer,   &folded_writer, &svg_writer,
+	&pprof_writer, &json_writer, &csv_writer,
 };
 
 const char *writer_names(void)
 {
-	return "text, folded, svg, pprof, json or csv";
+	return "text, md, folded, svg, pprof, json or csv";
 }
 
 const struct writer *writer_by_name(const char *name)

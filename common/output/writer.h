@@ -18,8 +18,10 @@ struct writer_facts {
 	const char *type;
 	uint64_t end_unix_ns; /* end of the report's window, wall clock */
 	uint64_t duration_ns;
-	uint64_t lost;	/* losses, in the profile's unit */
-	bool gets_note; /* writer_note() follows */
+	uint64_t lost;	 /* losses, in the profile's unit */
+	bool gets_note;	 /* writer_note() follows */
+	bool has_stacks; /* user stacks were walked: `complete` percent of their value is whole */
+	double complete;
 };
 
 struct writer_style {
@@ -52,6 +54,7 @@ extern const struct writer svg_writer;
 extern const struct writer pprof_writer;
 extern const struct writer json_writer;
 extern const struct writer csv_writer;
+extern const struct writer md_writer;
 
 /*
  * For writers. writer_border() returns the index of the first kernel frame called by a user frame;
@@ -78,7 +81,7 @@ void writer_print_facts(FILE *f, const struct writer_facts *facts, const char *u
  */
 void writer_note(FILE *f, const char *format, const char *reason, uint64_t unix_ns);
 
-/* Returns the formats' names, for messages: "text, folded, svg, pprof, json or csv". */
+/* Returns the formats' names, for messages: "text, md, folded, svg, pprof, json or csv". */
 const char *writer_names(void);
 
 /* Return the writer of a --format name, or for a file's extension; NULL: none. */

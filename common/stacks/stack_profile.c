@@ -494,6 +494,15 @@ static void describe_worst(struct stack_reasons *reasons, double total, char *te
 		snprintf(text + used, size - used, ")");
 }
 
+bool stack_reasons_complete(const struct stack_reasons *reasons, double *percent)
+{
+	uint64_t total = total_of(reasons);
+
+	if (total)
+		*percent = 100.0 * (double)reasons->values[UNWIND_COMPLETE] / (double)total;
+	return total;
+}
+
 void stack_reasons_print(struct stack_reasons *reasons)
 {
 	static const char *const texts[UNWIND_REASONS] = {

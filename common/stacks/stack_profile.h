@@ -91,6 +91,9 @@ void stack_profile_add(struct stack_profile *p, const struct stack_key *key,
  */
 void stack_reasons_print(struct stack_reasons *reasons);
 
+/* Returns the percentage of complete user stacks; false: there were none. */
+bool stack_reasons_complete(const struct stack_reasons *reasons, double *percent);
+
 /* Prints that blocked goroutines are not shown, if there were Go programs and none is. */
 void stack_reasons_print_go(const struct stack_reasons *reasons);
 

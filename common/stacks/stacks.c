@@ -427,7 +427,8 @@ static bool shows_pids(const struct run *run)
 {
 	const struct writer *writer = stacks_of(run)->writer;
 
-	return !run->is_metrics && !run->view && (writer->is_exact || writer == &text_writer);
+	return !run->is_metrics && !run->view &&
+	       (writer->is_exact || writer == &text_writer || writer == &md_writer);
 }
 
 static void start_resolver(struct run *run, struct stacks *stacks)
@@ -630,6 +631,7 @@ static void write_profile(const struct making *making)
 		facts.lost = loss_value(making->run); /* totals lack everything lost so far */
 	facts.lost *= written_divisor(making);
 	facts.type = spec_of(making->run)->type;
+	facts.has_stacks = stack_reasons_complete(&making->profile.reasons, &facts.complete);
 	style.facts = &facts;
 	style.has_head = !run_begins_file(making->run, &making->stacks->n_begun);
 	style.meanwhile = stack_rings_catch_up;

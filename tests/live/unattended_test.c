@@ -45,7 +45,7 @@ TEST(a_second_run_overwrites_nothing)
 	before = file_read(first);
 	tool = tool_try("runqlat", "--output", path, "100ms", "1");
 	CHECK_STATUS(tool, 1);
-	CHECK_HAS(tool->err, "x.001.txt exists");
+	CHECK_HAS(tool->err, ".txt exists (remove it");
 	CHECK_STR(file_read(first), before);
 	CHECK_EQ(folder_count(folder), 2);
 }

@@ -310,6 +310,9 @@ static const struct {
 	{ "text",
 	  { "    parts_burn\n", "    -                p-spin (", " [on cpu]\n", " S [blocked]\n",
 	    " R [runnable]\n", ") tid " } },
+	{ "md",
+	  { "| blocked    | ", "\n## on cpu\n", "\n## runnable\n", "p-spin: ", "parts_burn",
+	    "\nNext: `" } },
 	{ "json",
 	  { "\"unit\":\"nanoseconds\"", "\"remark\":\"on cpu\"", "\"remark\":\"blocked\"",
 	    "\"remark\":\"runnable\"", ",\"tid\":" } },
@@ -318,6 +321,26 @@ static const struct {
 	    "<title>tid" } },
 	{ "pprof", { "\x1f\x8b" } },
 };
+
+/* What a person pastes into a ticket: one page, of the process that was asked for. */
+TEST(a_report_is_one_page)
+{
+	struct proc *work = start_parts(), *tool;
+
+	if (access(tool_path("tracelets"), X_OK))
+		SKIP("the folder of the tools has no tracelets");
+	tool = tool_launch("tracelets", "report", "-p", pid_text(work->pid), "-v");
+	CHECK(proc_wait_for(tool, "tracing..."));
+	work_do(work);
+	tool_stop(tool);
+	CHECK(strlen(tool->out) <= 4096);
+	CHECK_HAS(tool->out, text_of(", process %d (`", (int)work->pid));
+	CHECK_HAS(tool->out, " % complete\n");
+	CHECK_HAS(tool->out, "\n| runnable   | ");
+	CHECK_HAS(tool->out, "parts_burn");
+	for (const char *line = tool->out; *line; line += strcspn(line, "\n") + 1)
+		CHECK(strcspn(line, "\n") <= 80);
+}
 
 TEST(formats_have_kinds_and_threads)
 {

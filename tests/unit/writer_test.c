@@ -421,3 +421,68 @@ TEST(notes_follow_what_is_written)
 	CHECK_HAS(svg, "captured at 2027-01-15T08:00:00.123Z: cpu&gt;9%</text>\n</svg>\n");
 	CHECK(strstr(svg, "</svg>") == strrchr(svg, '<'));
 }
+
+/* A page for people: bounded, whatever stacks there are; of the kernel one function. */
+TEST(a_page_of_markdown_is_bounded)
+{
+	struct writer_facts facts = { .tool = "profile", .host = "h", .kernel = "k" };
+	struct writer_style style = { .facts = &facts };
+	struct profile *many = profile_new("microseconds", NULL, NULL);
+	static const char *const remarks[] = { "on cpu", "blocked", "runnable", "throttled" };
+	char name[200], *page;
+
+	for (uint64_t i = 0; i < 400; i++) {
+		struct sample s = { .comm = "app",
+				    .pid = 7,
+				    .cpu = -1,
+				    .value = 1000 + i,
+				    .remark = remarks[i % 4] };
+		const struct frame frames[] = { { "main", FRAME_USER },
+						{ name, FRAME_USER },
+						{ "entry", FRAME_KERNEL },
+						{ "leaf", FRAME_KERNEL } };
+
+		snprintf(name, sizeof(name), "%d%0*d", (int)i, (int)(i % 150) + 1, 0);
+		s.frames = frames;
+		s.n_frames = 4;
+		profile_add(many, &s);
+	}
+	profile_add(many, &(struct sample){ FRAMES(USER("[idle]")), .comm = "app", .pid = 7,
+					    .cpu = -1, .value = 70000000 });
+	page = written_by(&md_writer, many, &style, NULL);
+	profile_free(many);
+	CHECK(strlen(page) <= 4096);
+	for (const char *line = page; *line; line += strcspn(line, "\n") + 1)
+		CHECK(strcspn(line, "\n") <= 80);
+	CHECK_HAS(page, "# profile, 0.0 s, process 7 (`app`)");
+	CHECK_HAS(page, "| idle       |       70.0 s |  99.3 % |");
+	CHECK_HAS(page, "\n## throttled\n");
+	CHECK_HAS(page, "  1.40 ms   1.2 % app: main > 399000000");
+	CHECK_HAS(page, " > leaf\n");
+	CHECK(!strstr(page, "entry") && !strstr(page, "## idle"));
+	CHECK_HAS(page, "\nNext: `runqlat --throttled -p 7 10 1`\n");
+}
+
+/* Stacks that look the same on the page are one. */
+TEST(shortened_stacks_are_added)
+{
+	const struct sample samples[] = {
+		{ FRAMES(USER("main"), USER("f"), KERNEL("a"), KERNEL("x")), .comm = "c", .cpu = -1,
+		  .value = 3 },
+		{ FRAMES(USER("main"), USER("f"), KERNEL("b"), KERNEL("x")), .comm = "c", .cpu = -1,
+		  .value = 4 },
+		{ FRAMES(KERNEL("k"), KERNEL("l")), .comm = "w", .cpu = -1, .value = 1 },
+		{ FRAMES(USER("main"), { "app.py_f", FRAME_RUNTIME },
+			 USER("a_function_of_a_library"), USER("another_one_of_the_library"),
+			 KERNEL("x")),
+		  .comm = "p", .cpu = -1, .value = 2 },
+	};
+
+	check_written(&md_writer, samples, 4, &plain,
+		      "| kind       |        value | share   |\n"
+		      "|:-----------|-------------:|--------:|\n"
+		      "| all        |           10 | 100.0 % |\n\n## all\n\n```\n"
+		      "        7  70.0 % c: main > f > x\n"
+		      "        2  20.0 % p: .. > app.py_f > .. > another_one_of_the_library > x\n"
+		      "        1  10.0 % w: k > l\n```\n");
+}

@@ -52,6 +52,8 @@ static const struct applet *find_linked(const char *link)
 static int print_tools(void)
 {
 	printf("usage: tracelets TOOL [options]   run a tool (-h, --help: its options)\n"
+	       "       tracelets report [options] [duration]\n"
+	       "                                  print where time goes, on one page\n"
 	       "       tracelets help             list questions, and the commands that answer "
 	       "them\n"
 	       "       tracelets check            show what this kernel offers to the tools\n"
@@ -59,6 +61,24 @@ static int print_tools(void)
 	for (size_t i = 0; i < ARRAY_SIZE(applets); i++)
 		applets[i].main(0, NULL); /* prints its name and summary, see tool_main() */
 	return 0;
+}
+
+/* ---- report ---- */
+
+/* Runs "profile --wall" with the options of a report, and the given ones. */
+static int report(int argc, char **argv)
+{
+	static char name[] = "profile", wall[] = "--wall", throttled[] = "--throttled";
+	static char no_idle[] = "--no-idle", format[] = "--format", md[] = "md";
+	char *const first[] = { name, wall, throttled, no_idle, format, md };
+	char **all = mem_zalloc(ARRAY_SIZE(first) + (size_t)argc, sizeof(*all));
+	int status;
+
+	memcpy(all, first, sizeof(first));
+	memcpy(all + ARRAY_SIZE(first), argv + 1, (size_t)(argc - 1) * sizeof(*argv));
+	status = find_applet(name)->main((int)ARRAY_SIZE(first) + argc - 1, all);
+	free(all);
+	return status;
 }
 
 /* ---- help ---- */
@@ -235,6 +255,8 @@ static int run_command(int argc, char **argv)
 		return argc == 2 ? list_topics() : print_topic(argv[2]);
 	if (argc == 2 && !strcmp(word, "check"))
 		return features_print(stdout) ? 1 : 0;
+	if (!strcmp(word, "report"))
+		return report(argc - 1, argv + 1);
 	if (argc == 3 && !strcmp(word, "--install"))
 		return install_links(argv[2]) ? 1 : 0;
 	if (!find_applet(word))

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Stacks as one page of Markdown for a ticket: totals of the remarks ("on cpu", "blocked"), the
+ * largest stacks of each, and the next command. At most PAGE_BYTES, in 80 columns.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/escape.h"
+#include "base/idmap.h"
+#include "base/mem.h"
+#include "base/order.h"
+#include "base/strpool.h"
+#include "base/version.h"
+#include "output/quantity.h"
+#include "output/remarks.h"
+#include "output/writer.h"
+
+#define PAGE_BYTES  4096
+#define STACKS_MAX  10 /* stacks of a remark */
+#define GROUPS_MAX  16
+#define STACK_WIDTH 62
+#define NAME_WIDTH  28
+#define IDLE	    "idle"
+#define NO_REMARK   "all"
+
+/* Samples with one remark. */
+struct group {
+	const char *remark;
+	uint64_t total;
+};
+
+struct page {
+	struct profile *profile;
+	const struct writer_facts *facts;
+	struct group groups[GROUPS_MAX];
+	size_t n_groups;
+	const struct sample *first; /* of the largest value, not idle if there is one; NULL: none */
+	bool has_one_process;	    /* all samples are of the first one's process */
+};
+
+static bool is_idle(const struct sample *s)
+{
+	return s->n_frames && !strcmp(sample_frame(s, s->n_frames - 1)->name, "[" IDLE "]");
+}
+
+static const char *remark_of(const struct sample *s)
+{
+	if (is_idle(s))
+		return IDLE;
+	return s->remark ? s->remark : NO_REMARK;
+}
+
+static struct group *find_group(struct page *page, const char *remark)
+{
+	size_t i = 0;
+
+	while (i < page->n_groups && strcmp(page->groups[i].remark, remark))
+		i++;
+	if (i == GROUPS_MAX)
+		return &page->groups[GROUPS_MAX - 1]; /* there are fewer remarks */
+	if (i == page->n_groups)
+		page->groups[page->n_groups++].remark = remark;
+	return &page->groups[i];
+}
+
+static int compare_groups(const void *a, const void *b)
+{
+	const struct group *x = a, *y = b;
+
+	return order_u64(y->total, x->total);
+}
+
+static void sum_up(struct page *page)
+{
+	for (size_t i = 0; i < profile_count(page->profile); i++) {
+		const struct sample *s = profile_sample(page->profile, i);
+
+		if (!s->value)
+			continue;
+		find_group(page, remark_of(s))->total += s->value;
+		page->has_one_process =
+			!page->first || (page->has_one_process && s->pid == page->first->pid);
+		if (!page->first || (is_idle(page->first) && !is_idle(s)))
+			page->first = s;
+	}
+	qsort(page->groups, page->n_groups, sizeof(*page->groups), compare_groups);
+}
+
+/* ---- stacks ---- */
+
+/* Stacks of a group that look the same when shortened. */
+struct row {
+	const char *text;
+	uint64_t value;
+};
+
+struct rows {
+	struct strpool *texts;
+	struct idmap by_text;
+	struct row **list;
+	size_t n;
+};
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100 * (double)part / (double)whole : 0;
+}
+
+/* Returns the name, escaped, a long one without its middle; freed by the caller. */
+static char *short_name(const char *name)
+{
+	char *whole = mem_escape(name), head[NAME_WIDTH / 2], *result;
+	size_t length = strlen(whole);
+	const char *tail = whole + length - NAME_WIDTH / 2 + 1;
+
+	if (length <= NAME_WIDTH)
+		return whole;
+	while ((*tail & 0xc0) == 0x80) /* inside of a character */
+		tail++;
+	result = mem_printf("%s..%s", escape_string(head, sizeof(head), whole, NULL), tail);
+	free(whole);
+	return result;
+}
+
+/* Adds the frame before the text, which it frees. NULL, and the text stays: there is no space. */
+static char *prepend(char *text, const struct sample *s, size_t frame, size_t width)
+{
+	char *name = short_name(sample_frame(s, frame)->name), *longer;
+
+	longer = mem_printf(*text ? "%s > %s" : "%s%s", name, text);
+	free(name);
+	if (strlen(longer) > width) {
+		free(longer);
+		return NULL;
+	}
+	free(text);
+	return longer;
+}
+
+/* Returns the number of frames without the kernel's; all, if there are no others. */
+static size_t count_user(const struct sample *s)
+{
+	size_t n = s->n_frames;
+
+	while (n && sample_frame(s, n - 1)->kind == FRAME_KERNEL)
+		n--;
+	return n ? n : s->n_frames;
+}
+
+/* Returns the number of frames up to a managed runtime's innermost function; 0: there is none. */
+static size_t count_managed(const struct sample *s)
+{
+	size_t n = s->n_frames;
+
+	while (n && sample_frame(s, n - 1)->kind != FRAME_RUNTIME)
+		n--;
+	return n;
+}
+
+/*
+ * Returns the thread's name, a runtime's innermost function, the innermost functions as far as
+ * there is space, and of the kernel's the innermost one; freed by the caller.
+ */
+static char *shorten(const struct sample *s)
+{
+	char *comm = short_name(escape_no_name(s->comm)), *text = mem_strdup(""), *longer, *result;
+	size_t i = count_user(s), managed = count_managed(s);
+	char *anchor = managed ? short_name(sample_frame(s, managed - 1)->name) : mem_strdup("");
+	size_t width = STACK_WIDTH - strlen(comm) - strlen(": .. > ");
+	size_t beside = width - (managed ? strlen(anchor) + strlen(" > .. > ") : 0);
+
+	if (i < s->n_frames && (longer = prepend(text, s, s->n_frames - 1, beside)))
+		text = longer;
+	for (; i && (longer = prepend(text, s, i - 1, i > managed ? beside : width)); i--)
+		text = longer;
+	if (i > managed && managed)
+		result = mem_printf("%s: .. > %s > ..%s%s", comm, anchor, *text ? " > " : "", text);
+	else
+		result = mem_printf("%s: %s%s", comm, i ? ".. > " : "", text);
+	free(anchor);
+	free(text);
+	free(comm);
+	return result;
+}
+
+static void add_row(struct rows *rows, const struct sample *s)
+{
+	char *text = shorten(s);
+	const char *interned = strpool_intern(rows->texts, text);
+	struct row *row = idmap_find(&rows->by_text, (uintptr_t)interned);
+
+	free(text);
+	if (!row) {
+		row = mem_zalloc(1, sizeof(*row));
+		row->text = interned;
+		idmap_add(&rows->by_text, (uintptr_t)interned, row);
+	}
+	row->value += s->value;
+}
+
+static void list_row(void *value, void *arg)
+{
+	struct rows *rows = arg;
+
+	rows->list[rows->n++] = value;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct row *x = *(struct row *const *)a, *y = *(struct row *const *)b;
+	int order = order_u64(y->value, x->value);
+
+	return order ? order : strcmp(x->text, y->text);
+}
+
+static void print_rows(FILE *f, const struct page *page, const struct group *group,
+		       const struct rows *rows, size_t n)
+{
+	char value[QUANTITY_MAX];
+
+	fprintf(f, "\n## %s\n\n```\n", group->remark);
+	for (size_t i = 0; i < n && i < rows->n; i++)
+		fprintf(f, "%9s %5.1f %% %s\n",
+			quantity_format_short(value, rows->list[i]->value, 0,
+					      profile_unit(page->profile)),
+			percent(rows->list[i]->value, group->total), rows->list[i]->text);
+	fputs("```\n", f);
+}
+
+static void print_group(FILE *f, const struct page *page, const struct group *group, size_t n)
+{
+	struct rows rows = { .texts = strpool_new() };
+
+	for (size_t i = 0; i < profile_count(page->profile); i++) {
+		const struct sample *s = profile_sample(page->profile, i);
+
+		if (s->value && !strcmp(remark_of(s), group->remark))
+			add_row(&rows, s);
+	}
+	rows.list = mem_zalloc(rows.by_text.count + 1, sizeof(struct row *));
+	idmap_visit(&rows.by_text, list_row, &rows);
+	if (rows.n)
+		qsort(rows.list, rows.n, sizeof(struct row *), compare_rows);
+	print_rows(f, page, group, &rows, n);
+	free(rows.list);
+	idmap_free(&rows.by_text, free);
+	strpool_free(rows.texts);
+}
+
+/* ---- the rest of the page ---- */
+
+static void print_head(FILE *f, const struct page *page)
+{
+	const struct writer_facts *facts = page->facts;
+	char moment[CLOCK_UTC_SIZE], lost[QUANTITY_MAX], comm[NAME_WIDTH];
+
+	if (!facts)
+		return;
+	fprintf(f, "# %s, %.1f s", facts->tool, (double)facts->duration_ns / NS_PER_S);
+	if (page->first && page->has_one_process) {
+		escape_string(comm, sizeof(comm), escape_no_name(page->first->comm), "`");
+		fprintf(f, ", process %" PRIu32 " (`%s`)", page->first->pid, comm);
+	}
+	fprintf(f, "\n\n%s, Linux %s  \nuntil %s, tracelets %s%s%s  \nlost: %s", facts->host,
+		facts->kernel, clock_utc(moment, facts->end_unix_ns), TRACELETS_VERSION,
+		facts->event ? ", " : "", facts->event ? facts->event : "",
+		quantity_format(lost, facts->lost, profile_unit(page->profile)));
+	if (facts->has_stacks)
+		fprintf(f, ", user stacks: %.2f %% complete", facts->complete);
+	fputs("\n\n", f);
+}
+
+static void print_totals(FILE *f, const struct page *page)
+{
+	uint64_t total = profile_total(page->profile);
+	char value[QUANTITY_MAX];
+
+	fputs("| kind       |        value | share   |\n|:-----------|-------------:|--------:|\n",
+	      f);
+	for (size_t i = 0; i < page->n_groups; i++) {
+		const struct group *group = &page->groups[i];
+
+		fprintf(f, "| %-10s | %12s | %5.1f %% |\n", group->remark,
+			quantity_format_short(value, group->total, 0, profile_unit(page->profile)),
+			percent(group->total, total));
+	}
+}
+
+/* Prints the command that looks closer at the largest kind of time. */
+static void print_next(FILE *f, const struct page *page)
+{
+	static const struct {
+		const char *remark, *command;
+	} commands[] = { { REMARK_ON_CPU, "profile --lines%s --output cpu.svg 10" },
+			 { REMARK_BLOCKED, "offcputime --waker --no-idle%s 10" },
+			 { REMARK_RUNNABLE, "runqlat%s 10 1" },
+			 { REMARK_THROTTLED, "runqlat --throttled%s 10 1" } };
+	const struct group *largest = NULL;
+	char target[32] = "";
+
+	for (size_t i = 0; i < page->n_groups; i++)
+		if (strcmp(page->groups[i].remark, IDLE) &&
+		    (!largest || page->groups[i].total > largest->total))
+			largest = &page->groups[i];
+	if (page->first && page->has_one_process)
+		snprintf(target, sizeof(target), " -p %" PRIu32, page->first->pid);
+	for (size_t i = 0; largest && i < ARRAY_SIZE(commands); i++) {
+		const char *command = commands[i].command, *gap = strstr(command, "%s");
+
+		if (!strcmp(commands[i].remark, largest->remark))
+			fprintf(f, "\nNext: `%.*s%s%s`\n", (int)(gap - command), command, target,
+				gap + 2);
+	}
+}
+
+/* Returns the page with at most n stacks of each kind; freed by the caller. */
+static char *make_page(const struct page *page, size_t n)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return NULL;
+	print_head(f, page);
+	print_totals(f, page);
+	for (size_t i = 0; n && i < page->n_groups; i++)
+		if (strcmp(page->groups[i].remark, IDLE))
+			print_group(f, page, &page->groups[i], n);
+	print_next(f, page);
+	fclose(f);
+	return text;
+}
+
+static void write_md(FILE *f, struct profile *p, const struct writer_style *style)
+{
+	struct page page = { .profile = p, .facts = style->facts };
+	char *text = NULL;
+
+	profile_sort(p);
+	sum_up(&page);
+	for (size_t n = STACKS_MAX + 1; n-- > 0;) {
+		free(text);
+		text = make_page(&page, n);
+		if (text && strlen(text) <= PAGE_BYTES)
+			break;
+	}
+	fputs(text ? text : "", f);
+	free(text);
+}
+
+const struct writer md_writer = {
+	.name = "md", .extension = "md", .write = write_md, .note = writer_note_line
+};
