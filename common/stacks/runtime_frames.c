@@ -521,7 +521,19 @@ static void take_description(const struct runtime_frames *frames, struct process
 	programs_found(frames->programs, instance->pid);
 }
 
-void runtime_frames_update(struct runtime_frames *frames, pid_t pid)
+/*
+ * Returns true if programs have to be loaded for a process, but the first ones are not attached
+ * yet: these would be attached beside the ones that replace them.
+ */
+static bool is_too_early(const struct runtime_frames *frames, const struct maps *maps)
+{
+	struct runtime_instance instance = {};
+
+	return !frames->run->start_ns && find_instance(maps, &instance) &&
+	       !is_walked(frames, instance.file) && may_be_walked(frames, instance.file);
+}
+
+bool runtime_frames_update(struct runtime_frames *frames, pid_t pid)
 {
 	const struct process *p = processes_find(frames->processes, pid);
 	struct process_entry *entry = find_entry(frames, pid);
@@ -529,19 +541,22 @@ void runtime_frames_update(struct runtime_frames *frames, pid_t pid)
 	struct runtime_process process;
 	int err;
 
+	if (p && is_too_early(frames, p->published))
+		return false;
 	if (p && find_walked(frames, p->published, &instance)) {
 		if (entry && is_same(&entry->instance, &instance) &&
 		    runtime_frames_read(frames, pid, &process))
-			return;
+			return true;
 		err = describe(&instance, &process);
 		if (!err || err == -EAGAIN) {
 			entry = entry ? entry : add_entry(frames, pid);
 			take_description(frames, entry, &instance, &process, err);
-			return;
+			return true;
 		}
 	}
 	if (entry)
 		runtime_frames_forget(frames, pid);
+	return true;
 }
 
 /* A forked process has no entry yet, only its parent's layout in BPF. */

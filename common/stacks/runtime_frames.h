@@ -47,8 +47,11 @@ void runtime_frames_free(struct runtime_frames *frames);
  */
 struct runtime_instance *runtime_frames_find(struct runtime_frames *frames, pid_t pid);
 
-/* Updates the layout of a process after its published mappings have changed (processes.h). */
-void runtime_frames_update(struct runtime_frames *frames, pid_t pid);
+/*
+ * Updates the layout of a process after its published mappings have changed (processes.h). Returns
+ * false if it has to be called again after the attach: BPF lacks the code of the process's runtime.
+ */
+bool runtime_frames_update(struct runtime_frames *frames, pid_t pid);
 
 /*
  * Opens the files that a process has mapped since the last call (processes_preload_files()), also

@@ -116,6 +116,25 @@ static void publish(struct user_stacks *us, pid_t pid, struct unwind_process *sl
 	unwind_maps_take_other(us->maps, pid, &(struct unwind_process){});
 }
 
+/* Returns true for all processes or, if the user listed some, for those and their children. */
+static bool is_interesting(const struct user_stacks *us, pid_t pid)
+{
+	return !target_lists_pids(us->run) || unwind_procs_knows(us->procs, pid);
+}
+
+static void on_changed(pid_t pid, void *arg)
+{
+	struct user_stacks *us = arg;
+	struct process *p = processes_find(us->processes, pid);
+
+	if (!is_interesting(us, pid) || (p && p->is_listed))
+		return;
+	if (p)
+		p->is_listed = true;
+	us->changed = mem_grow(us->changed, us->n_changed, &us->changed_cap, sizeof(pid));
+	us->changed[us->n_changed++] = pid;
+}
+
 /*
  * Updates processes: the runtime layout before the slice, so that a child that inherits the slice
  * has a layout, too. Stops at a signal, since thousands of processes may need new tables.
@@ -126,8 +145,8 @@ static void update_processes(struct user_stacks *us, const pid_t *pids, size_t n
 		struct unwind_process slice = {};
 
 		update_process(us, pids[i], &slice);
-		if (us->frames)
-			runtime_frames_update(us->frames, pids[i]);
+		if (us->frames && !runtime_frames_update(us->frames, pids[i]))
+			on_changed(pids[i], us);
 		publish(us, pids[i], &slice, allow_copies);
 	}
 	unwind_procs_begin_rests(us->procs);
@@ -188,25 +207,6 @@ void user_stacks_catch_up(struct user_stacks *us)
 {
 	if (us->watch)
 		watch_read(us->watch);
-}
-
-/* Returns true for all processes or, if the user listed some, for those and their children. */
-static bool is_interesting(const struct user_stacks *us, pid_t pid)
-{
-	return !target_lists_pids(us->run) || unwind_procs_knows(us->procs, pid);
-}
-
-static void on_changed(pid_t pid, void *arg)
-{
-	struct user_stacks *us = arg;
-	struct process *p = processes_find(us->processes, pid);
-
-	if (!is_interesting(us, pid) || (p && p->is_listed))
-		return;
-	if (p)
-		p->is_listed = true;
-	us->changed = mem_grow(us->changed, us->n_changed, &us->changed_cap, sizeof(pid));
-	us->changed[us->n_changed++] = pid;
 }
 
 /*

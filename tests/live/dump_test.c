@@ -3,7 +3,10 @@
  * dump, live: what it prints is held against what the workload does: goroutines of known numbers
  * and waits, threads in known system calls, a deadlock, functions of Python.
  */
+#include <elf.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "live.h"
@@ -124,6 +127,83 @@ TEST_UNLESS(node_lacks, process_of_node_is_read)
 	CHECK(folded_sum(tool->out, "node", NULL) > 1);
 	if (strstr(tool->out, "outer (waits.js)"))
 		CHECK_HAS(tool->out, ";outer (waits.js);inner (waits.js);");
+}
+
+static const char *kernel_threads_lack(void)
+{
+	const char *comm = file_read("/proc/2/comm");
+
+	return comm && !strcmp(comm, "kthreadd\n") ? NULL : "no kernel threads to be seen here";
+}
+
+TEST_UNLESS(kernel_threads_lack, threads_of_the_kernel_have_their_kernel_stack)
+{
+	struct proc *tool = tool_run("dump", "-f", "-p", "2");
+
+	CHECK_EQ(folded_sum_with(tool->out, "kthreadd", ";kthreadd"), 1);
+	CHECK_LACKS(tool->err, "end early");
+}
+
+TEST(process_that_is_named_twice_is_read_once)
+{
+	struct proc *work = work_start("deadlock", "3", "free");
+	const char *pid = pid_text(work->pid);
+	struct proc *once = tool_run("dump", "-f", "-p", pid);
+	struct proc *twice = tool_run("dump", "-f", "-p", text_of("%s,%s", pid, pid));
+
+	CHECK_EQ(folded_sum(twice->out, NULL, NULL), folded_sum(once->out, NULL, NULL));
+}
+
+/* A program of 32 bits that calls pause(), which is number 29 there, and 34 natively. */
+static bool write_i386(const char *path)
+{
+	static const uint8_t code[] = { 0xb8, 29, 0, 0, 0, 0xcd, 0x80, 0xeb, 0xf7 };
+	enum { BASE = 0x8048000, SIZE = sizeof(Elf32_Ehdr) + sizeof(Elf32_Phdr) + sizeof(code) };
+	const Elf32_Ehdr header = { .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS32,
+						 ELFDATA2LSB, EV_CURRENT },
+				    .e_type = ET_EXEC,
+				    .e_machine = EM_386,
+				    .e_version = EV_CURRENT,
+				    .e_entry = BASE + SIZE - sizeof(code),
+				    .e_phoff = sizeof(Elf32_Ehdr),
+				    .e_ehsize = sizeof(Elf32_Ehdr),
+				    .e_phentsize = sizeof(Elf32_Phdr),
+				    .e_phnum = 1 };
+	const Elf32_Phdr segment = { .p_type = PT_LOAD,
+				     .p_vaddr = BASE,
+				     .p_filesz = SIZE,
+				     .p_memsz = SIZE,
+				     .p_flags = PF_R | PF_X,
+				     .p_align = 0x1000 };
+	FILE *f = fopen(path, "w");
+	bool is_good = f && fwrite(&header, sizeof(header), 1, f) == 1 &&
+		       fwrite(&segment, sizeof(segment), 1, f) == 1 &&
+		       fwrite(code, sizeof(code), 1, f) == 1;
+
+	return f && !fclose(f) && is_good && !chmod(path, 0700);
+}
+
+TEST(system_calls_of_32_bits_have_their_name)
+{
+	static const char run[] = "echo @ready; head -c 1 >/dev/null; exec \"$0\"";
+	const char *path = text_of("%s/program32", folder_make());
+	struct proc *work, *tool;
+	const char *call = "";
+
+#ifndef __x86_64__
+	SKIP("i386 programs run on x86-64");
+#endif
+	CHECK(write_i386(path));
+	work = work_start_in(NULL, NULL, "/bin/sh", ARGV("sh", "-c", run, path));
+	work_go(work);
+	for (int s = 0; s < 60 && call && strncmp(call, "29 ", 3) != 0; s++) {
+		proc_linger(work, 1000);
+		call = file_read(text_of("/proc/%d/syscall", work->pid));
+	}
+	if (!call)
+		SKIP("the kernel runs no i386 programs");
+	tool = tool_run("dump", "-p", pid_text(work->pid));
+	CHECK_HAS(tool->out, ", in pause (i386) ");
 }
 
 TEST(process_that_is_gone_is_an_error)

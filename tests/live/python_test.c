@@ -522,6 +522,37 @@ static void trace_later_python(const char *name, const char *option, const char 
 	proc_kill(work);
 }
 
+/* Python begins while the tool prepares: before or after it has looked for runtimes. */
+TEST_UNLESS(python_lacks, a_program_that_becomes_python_before_the_attach_has_them)
+{
+	static const char soon[] =
+		"echo @ready; head -c 1 >/dev/null; sleep $2; exec \"$0\" \"$1\"";
+	static const char *const delays[] = { "0.02", "0.05", "0.08", "0.11" };
+	const char *script = text_of("%s/soon.py", folder_make());
+
+	CHECK(file_write(script, "import time\n"
+				 "def rest():\n"
+				 "    while True:\n"
+				 "        time.sleep(0.001)\n"
+				 "rest()\n"));
+	for (size_t i = 0; i < ARRAY_SIZE(delays); i++) {
+		struct proc *work =
+			work_start_in(NULL, NULL, "/bin/sh",
+				      ARGV("sh", "-c", soon, python_path(), script, delays[i]));
+		struct proc *tool;
+
+		work_go(work);
+		tool = tool_launch_in(NULL, NULL,
+				      ARGV("offcputime", "-U", "-f", "--interval", "1", "-p",
+					   pid_text(work->pid)));
+		for (int s = 0; s < 60 && !strstr(tool->out, ";rest (soon.py)"); s++)
+			proc_linger(tool, 1000);
+		CHECK_HAS(tool->out, "<module> (soon.py);rest (soon.py)");
+		tool_stop(tool);
+		proc_kill(work);
+	}
+}
+
 TEST_UNLESS(python_lacks, a_program_that_becomes_python_later_has_them)
 {
 	trace_later_python("profile", "-F", "997");

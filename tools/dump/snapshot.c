@@ -59,7 +59,7 @@ struct snapshot {
 	size_t n_taken, taken_cap;
 	struct lock_waiter *waiters;
 	size_t n_waiters, waiters_cap;
-	uint64_t n_threads, n_complete, n_cut, n_on_cpu, n_without_kernel;
+	uint64_t n_threads, n_complete, n_cut, n_on_cpu, n_denied, n_without_kernel;
 
 	/* state while a process is read */
 	struct frame *frames;
@@ -152,7 +152,10 @@ static void define_function(const struct runtime_def *def, size_t size, void *ar
 	resolver_add_function(((struct snapshot *)arg)->resolver, def, size);
 }
 
-/* Reads a thread's user stack. Returns its id; 0: it has none, or runs. */
+/*
+ * Reads a thread's user stack, and if it has run since its state was read. Returns the id; 0: it
+ * has none, or runs.
+ */
 static uint64_t read_user(struct snapshot *s, struct thread_state *t)
 {
 	const struct runtime_definer definer = { define_function, s };
@@ -162,8 +165,8 @@ static uint64_t read_user(struct snapshot *s, struct thread_state *t)
 
 	if (t->is_off_cpu)
 		n = walker_walk(s->walker, &t->thread, &definer, words, &reason);
-	t->is_off_cpu = n && reason != UNWIND_RAN_ON;
-	if (!t->is_off_cpu)
+	t->is_off_cpu &= reason != UNWIND_RAN_ON;
+	if (!t->is_off_cpu || !n)
 		return 0;
 	s->n_complete += reason == UNWIND_COMPLETE;
 	s->n_cut += reason != UNWIND_COMPLETE;
@@ -205,14 +208,15 @@ static void add_thread(struct snapshot *s, const struct thread_state *t, uint64_
 				 .columns = { COLUMN_ABSENT, (uint64_t)t->tid } };
 
 	if (t->is_off_cpu && t->call >= 0)
-		sample.remark = syscall_label(call, sizeof(call), CALL_NATIVE, t->call);
+		sample.remark = syscall_label(call, sizeof(call), t->abi, t->call);
 	s->n_frames = 0;
 	append_user(s, stack_id);
 	if (t->is_off_cpu)
 		append_kernel(s, t);
 	add_sample(s, &sample);
 	s->n_threads++;
-	s->n_on_cpu += !t->is_off_cpu;
+	s->n_denied += t->is_denied;
+	s->n_on_cpu += !t->is_off_cpu && !t->is_denied;
 	s->n_without_kernel += t->is_off_cpu && !t->has_kernel;
 	if (t->is_off_cpu)
 		note_waiter(s, t, stack_id);
@@ -224,7 +228,7 @@ static bool take_thread(struct snapshot *s, pid_t tid)
 	struct thread_state t;
 	uint64_t stack_id = 0;
 
-	for (int i = 0; i < ATTEMPTS && !stack_id; i++) {
+	for (int i = 0; i < ATTEMPTS && (!i || !t.is_off_cpu); i++) {
 		if (i)
 			thread_state_free(&t);
 		if (!thread_state_read(&t, s->pid, tid))
@@ -325,11 +329,21 @@ static void take_goroutines(struct snapshot *s, struct maps *maps, struct taken 
 	go_program_close(program);
 }
 
+static bool is_taken(const struct snapshot *s, pid_t pid)
+{
+	for (size_t i = 0; i < s->n_taken; i++)
+		if (s->taken[i].pid == pid)
+			return true;
+	return false;
+}
+
 int snapshot_take(struct snapshot *s, pid_t pid)
 {
 	struct taken taken = { .pid = pid };
 	struct maps *maps;
 
+	if (is_taken(s, pid))
+		return 0;
 	if (process_has_ended(pid) || process_comm(pid, taken.comm, sizeof(taken.comm)))
 		return msg_errno(-ESRCH, "process %d", pid);
 	s->pid = pid;
@@ -477,6 +491,9 @@ void snapshot_print_losses(const struct snapshot *s)
 	if (s->n_on_cpu)
 		msg_info("%llu of %llu threads without stack: running",
 			 (unsigned long long)s->n_on_cpu, (unsigned long long)s->n_threads);
+	if (s->n_denied)
+		msg_warn("%llu of %llu threads without stack: access denied (needs CAP_SYS_PTRACE)",
+			 (unsigned long long)s->n_denied, (unsigned long long)s->n_threads);
 	if (s->n_without_kernel)
 		msg_info("%llu kernel stacks not read (needs root)",
 			 (unsigned long long)s->n_without_kernel);

@@ -19,7 +19,7 @@ struct snapshot;
 struct snapshot *snapshot_new(bool lines);
 void snapshot_free(struct snapshot *snapshot);
 
-/* Reads a process. 0, or -ESRCH, printed: there is no such process. */
+/* Reads a process, once. 0, or -ESRCH, printed: there is no such process. */
 int snapshot_take(struct snapshot *snapshot, pid_t pid);
 
 /* Writes all: as text for people, or in a writer's format. */

@@ -2,12 +2,15 @@
 /* States of threads; see threads.h. */
 #include <ctype.h>
 #include <dirent.h>
+#include <elf.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/readfile.h"
@@ -41,9 +44,24 @@ static bool read_stat(struct thread_state *t)
 	return is_good && t->state != 'Z' && t->state != 'X';
 }
 
+/* Finds the interface of a thread's system calls by its program. A 32-bit one has other numbers. */
+static enum call_abi find_abi(const struct thread_state *t)
+{
+	char *path = mem_printf("/proc/%d/task/%d/exe", t->pid, t->tid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	Elf32_Ehdr header = {};
+	bool is_32_bit = fd >= 0 && read(fd, &header, sizeof(header)) == sizeof(header) &&
+			 header.e_ident[EI_CLASS] == ELFCLASS32;
+
+	free(path);
+	if (fd >= 0)
+		close(fd);
+	return is_32_bit && header.e_machine != EM_X86_64 ? CALL_COMPAT : CALL_NATIVE;
+}
+
 /*
  * Parses "running", "-1 SP PC" for a thread outside of system calls, or "NUMBER ARG... SP PC"
- * (proc_pid_syscall(5)).
+ * (proc_pid_syscall(5)). A thread of the kernel has zeroes.
  */
 static void read_call(struct thread_state *t)
 {
@@ -52,6 +70,7 @@ static void read_call(struct thread_state *t)
 	int n = 0;
 
 	t->call = -2;
+	t->abi = find_abi(t);
 	if (text)
 		n = sscanf(text,
 			   "%" SCNi32 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64
@@ -64,7 +83,10 @@ static void read_call(struct thread_state *t)
 	}
 	t->thread.regs.sp = sp;
 	t->thread.regs.ip = pc;
-	t->is_off_cpu = sp && pc;
+	if (n > 0 && !sp && !pc)
+		t->call = -1;
+	t->is_off_cpu = n > 0;
+	t->is_denied = !text;
 	free(text);
 }
 
@@ -93,7 +115,7 @@ bool thread_state_read(struct thread_state *t, pid_t pid, pid_t tid)
 		return false;
 	read_call(t);
 	read_kernel(t);
-	return true;
+	return !t->is_denied || read_stat(t);
 }
 
 void thread_state_free(struct thread_state *t)
@@ -105,7 +127,7 @@ void thread_state_free(struct thread_state *t)
 
 uint64_t thread_state_futex(const struct thread_state *t, bool *is_private)
 {
-	if (t->call != SYS_futex)
+	if (t->call != SYS_futex || t->abi != CALL_NATIVE)
 		return 0;
 	*is_private = t->args[1] & FUTEX_PRIVATE_FLAG;
 	return t->args[0];

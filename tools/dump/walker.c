@@ -178,8 +178,8 @@ static size_t walk_runtime(struct walker *walker, const struct unwind_thread *th
 	return n;
 }
 
-size_t walker_walk(struct walker *walker, struct unwind_thread *thread,
-		   const struct runtime_definer *definer, uint64_t *words, int *reason)
+static size_t walk_user(struct walker *walker, struct unwind_thread *thread,
+			const struct runtime_definer *definer, uint64_t *words, int *reason)
 {
 	struct unwind_mappings mappings = unwind_procs_published(walker->procs, walker->pid);
 	struct native_frames frames = {};
@@ -195,7 +195,17 @@ size_t walker_walk(struct walker *walker, struct unwind_thread *thread,
 
 	thread->regs.thread_base = find_thread_base(walker->pid, (pid_t)thread->tid);
 	n = unwind_walk_thread(&view, thread, words, STACK_DEPTH, reason);
-	n = walk_runtime(walker, thread, definer, &frames, n, words, reason);
+	return walk_runtime(walker, thread, definer, &frames, n, words, reason);
+}
+
+size_t walker_walk(struct walker *walker, struct unwind_thread *thread,
+		   const struct runtime_definer *definer, uint64_t *words, int *reason)
+{
+	size_t n = 0;
+
+	*reason = UNWIND_NO_STACK;
+	if (thread->regs.ip)
+		n = walk_user(walker, thread, definer, words, reason);
 	if (unwind_count_arrivals(thread->tgid, thread->tid) != thread->arrivals)
 		*reason = UNWIND_RAN_ON;
 	return n;

@@ -195,6 +195,14 @@ static void take_heap(const struct reading *reading, struct go_process *process,
 		add_record(reading, process, heap, &heap->records[i]);
 }
 
+/* Closes the program, and its files, of a process that has ended. Another one may get the pid. */
+static void close_program(struct go_process *process)
+{
+	go_program_close(process->program);
+	process->program = NULL;
+	process->serial = 0;
+}
+
 static void read_process(void *value, void *arg)
 {
 	struct go_process *process = value;
@@ -210,6 +218,8 @@ static void read_process(void *value, void *arg)
 		take_heap(arg, process, &heap);
 	process->is_read = !err;
 	go_heap_free(&heap);
+	if (err && process_has_ended(process->pid))
+		close_program(process);
 }
 
 void go_heaps_read(struct go_heaps *heaps, const struct leak_options *options,
