@@ -125,6 +125,27 @@ TEST(code_that_nothing_reaches_has_no_rule)
 	CHECK_EQ(rules.at[3].kind, UNWIND_GAP);
 }
 
+/* Registers that were stored all at once come back by loads: rbp's value is the same then. */
+TEST(a_frame_outlives_the_restore_of_all_registers)
+{
+	static const uint8_t code[] = {
+		0x68, 0xff, 0xff, 0xff, 0xff,	    /* 0: push $-1 */
+		0x55, 0x48, 0x8b, 0xec,		    /* 5: push %rbp; mov %rsp,%rbp */
+		0x48, 0x89, 0x6c, 0x24, 0x50,	    /* 9: mov %rbp,0x50(%rsp) */
+		0x48, 0x8b, 0x6c, 0x24, 0x50,	    /* 14: mov 0x50(%rsp),%rbp */
+		0xc9, 0x48, 0x83, 0xc4, 0x08, 0xc3, /* 19: leave; add $8,%rsp; ret */
+	};
+	struct rules rules = rules_of(code, sizeof(code), true);
+
+	check_sp(&rules.at[0], 8);
+	check_sp(&rules.at[5], 16);
+	CHECK_EQ(rules.at[19].kind, UNWIND_BP);
+	CHECK_EQ(rules.at[19].cfa_off, 24);
+	CHECK_EQ(rules.at[19].bp_off, -24);
+	check_sp(&rules.at[20], 16);
+	check_sp(&rules.at[24], 8);
+}
+
 /* ---- numbers and names ---- */
 
 static const struct {
