@@ -467,6 +467,7 @@ static int report(void)
 
 int main(int argc, char **argv)
 {
+	const char *file = getenv("V8_FILE"); /* V8's library, if node links to one */
 	unsigned int seed = 1;
 	long n_samples = argc > 3 ? atol(argv[1]) : 0;
 
@@ -474,7 +475,7 @@ int main(int argc, char **argv)
 		return 2;
 	o.pid = start(argv + 2);
 	usleep(1500000);
-	if (open_file(getenv("V8_FILE") ? getenv("V8_FILE") : argv[2]))
+	if (open_file(file ? file : argv[2]))
 		return 1;
 	o.own = own_tables_new();
 	read_mappings();

@@ -20,8 +20,11 @@
 #define CODE_BYTES 72	 /* bytes of a Code object that change with the code */
 #define ANONYMOUS  "(anonymous)"
 
-/* Time for which an address without code is not searched again. */
-#define NOT_FOUND_NS (10 * NS_PER_S)
+/*
+ * Time for which an address is not searched again without a result: there is no code of V8, or the
+ * collector was moving an object.
+ */
+#define NOT_FOUND_NS NS_PER_S
 
 /* What a function's entry retains of its definition, in runtime_function.lines. */
 struct about {
@@ -268,7 +271,7 @@ static struct result *make_result(struct v8_calls *calls, const struct about *ab
 	result->word = word;
 	result->pc = pc;
 	result->time_ns = clock_now_ns();
-	if (v8_code_find(&calls->heap, pc - 1, &code) && code.shared &&
+	if (v8_code_find(&calls->heap, about->tid, pc - 1, &code) && code.shared &&
 	    peek_all(calls->heap.pid, code.object - 1, result->code, CODE_BYTES)) {
 		result->object = code.object;
 		find_inlined(calls, about, &code, result);
@@ -283,7 +286,7 @@ static bool is_valid(const struct v8_calls *calls, const struct result *result)
 {
 	uint8_t code[CODE_BYTES];
 
-	if (!result->object)
+	if (!result->n)
 		return clock_now_ns() - result->time_ns < NOT_FOUND_NS;
 	return peek_all(calls->heap.pid, result->object - 1, code, CODE_BYTES) &&
 	       !memcmp(code, result->code, CODE_BYTES);
@@ -332,7 +335,7 @@ static void add_leaf(struct v8_calls *calls, const struct about *about, uint64_t
 	struct v8_machine_code code;
 	struct known *known;
 
-	if (!v8_code_find(&calls->heap, pc, &code) || !code.shared)
+	if (!v8_code_find(&calls->heap, about->tid, pc, &code) || !code.shared)
 		return;
 	known = name_function(calls, code.shared, about->tid);
 	if (known && !is_of(known, about))

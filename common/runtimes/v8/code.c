@@ -71,15 +71,32 @@ static bool read_head(const struct v8_heap *heap, uint64_t head, struct v8_machi
 	return true;
 }
 
+/* Returns the map of a thread's machine code; 0: unknown. */
+static uint64_t known_map(const struct v8_heap *heap, uint32_t tid)
+{
+	for (size_t i = 0; i < V8_CODE_MAPS; i++)
+		if (heap->code_maps[i].map && heap->code_maps[i].tid == tid)
+			return heap->code_maps[i].map;
+	return 0;
+}
+
+static void remember_map(struct v8_heap *heap, uint32_t tid, uint64_t map)
+{
+	size_t i = heap->n_code_maps++ % V8_CODE_MAPS;
+
+	heap->code_maps[i].tid = tid;
+	heap->code_maps[i].map = map;
+}
+
 /*
  * Instructions are aligned, and the head precedes them: goes down until a word is a map of code.
  * Most words are not even pointers.
  */
-bool v8_code_find(struct v8_heap *heap, uint64_t pc, struct v8_machine_code *code)
+bool v8_code_find(struct v8_heap *heap, uint32_t tid, uint64_t pc, struct v8_machine_code *code)
 {
 	const struct v8_version *v = heap->v8->version;
 	uint32_t align = v->code_start ? 64 : 32;
-	uint64_t start = pc & ~(uint64_t)(align - 1), page = 1, map;
+	uint64_t start = pc & ~(uint64_t)(align - 1), page = 1, map, known = known_map(heap, tid);
 	uint8_t bytes[PAGE];
 
 	for (uint64_t end = start - MAX_CODE_BYTES; start > end; start -= align) {
@@ -91,11 +108,10 @@ bool v8_code_find(struct v8_heap *heap, uint64_t pc, struct v8_machine_code *cod
 				return false;
 		}
 		memcpy(&map, bytes + (head & (PAGE - 1)), sizeof(map));
-		if (heap->code_map ? map != heap->code_map : !v8_is_object(map))
+		if ((known && map != known) || !v8_is_object(map) || !read_head(heap, head, code))
 			continue;
-		if (!read_head(heap, head, code))
-			continue;
-		heap->code_map = map;
+		if (!known)
+			remember_map(heap, tid, map);
 		if (pc - code->start > code->size)
 			return false;
 		code->shared = find_shared(heap, code);

@@ -28,8 +28,8 @@ struct v8_machine_code {
 	uint8_t kind;
 };
 
-/* Finds the code that contains an address. False: no such code. */
-bool v8_code_find(struct v8_heap *heap, uint64_t pc, struct v8_machine_code *code);
+/* Finds the code that contains an address, for a thread that runs it. False: no such code. */
+bool v8_code_find(struct v8_heap *heap, uint32_t tid, uint64_t pc, struct v8_machine_code *code);
 
 /*
  * Finds the functions at a return address in optimized code, innermost first; the last one is the

@@ -13,10 +13,20 @@
 
 #include "runtimes/v8/layout.h"
 
+#define V8_CODE_MAPS 16
+
 struct v8_heap {
 	pid_t pid; /* or the id of any thread of the process */
 	const struct v8_file *v8;
-	uint64_t code_map; /* map of machine code, which never moves; 0: unknown */
+	/*
+	 * maps of machine code, which never move, by thread: before V8 10, each has its own. The
+	 * latest threads; map 0: unknown
+	 */
+	struct {
+		uint32_t tid;
+		uint64_t map;
+	} code_maps[V8_CODE_MAPS];
+	size_t n_code_maps; /* number of maps found so far */
 };
 
 /* Bytes or characters copied from the heap. */

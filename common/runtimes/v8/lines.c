@@ -142,8 +142,9 @@ bool v8_lines_find(struct v8_lines *lines, const struct v8_heap *heap, uint64_t 
 	found = found ? found : add_script(lines, heap, &wanted);
 	if (!found)
 		return false;
-	for (line = found->n; line && found->ends[line - 1] >= (uint32_t)position; line--)
-		;
+	line = position ? search_rank(found->ends, found->n, sizeof(uint32_t), 0, sizeof(uint32_t),
+				      (uint32_t)position - 1)
+			: 0;
 	location->line =
 		(uint32_t)(line + 1) + (uint32_t)v8_heap_small(heap, script, V8_SCRIPT_LINE);
 	location->column = (uint32_t)position - (line ? found->ends[line - 1] + 1 : 0) + 1;
