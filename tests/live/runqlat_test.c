@@ -198,20 +198,20 @@ TEST(late_threads_are_listed_with_who_ran_instead)
 	struct proc *rivals = work_start("spin", "-e", "-c", cpu, "-n", "rival", "-t", "2");
 	struct proc *work = work_start("spin", "-e", "-c", cpu, "-m", "200");
 	struct proc *tool = tool_start("runqlat", "--slower", "1ms", "--tid", pid_text(work->pid));
-	int n_lines = 0, n_rivals = 0, tid, prev_tid;
+	int n_lines = 0, n_rivals = 0, tid, prev_tid, length;
 	unsigned int latency_us;
-	char *line, *rest, prev[17];
+	char *line, *rest;
 
 	work_go(rivals);
 	work_do(work);
 	tool_stop(tool);
 	CHECK_EQ(lines_from(tool->out, "TIME     CPU COMM "), 1);
 	for (rest = tool->out; (line = strsep(&rest, "\n"));) {
-		if (sscanf(line, "%*d:%*d:%*d %*d spin %d %u %16s %d", &tid, &latency_us, prev,
-			   &prev_tid) != 4)
+		if (sscanf(line, "%*d:%*d:%*d %*d spin %d %u %n", &tid, &latency_us, &length) != 2)
 			continue;
 		n_lines++;
-		n_rivals += !strncmp(prev, "rival-", 6) && prev_tid >= rivals->pid;
+		n_rivals += sscanf(line + length, "rival-%*d %d", &prev_tid) == 1 &&
+			    prev_tid >= rivals->pid;
 		CHECK_EQ(tid, work->pid);
 		CHECK(latency_us >= 1000);
 	}
