@@ -407,6 +407,8 @@ static void add_comment(struct pprof *p, char *text)
 
 static void add_facts(struct pprof *p, const struct writer_facts *facts, const char *unit)
 {
+	uint64_t note;
+
 	protobuf_uint(&p->out, PROFILE_TIME_NS, facts->end_unix_ns - facts->duration_ns);
 	protobuf_uint(&p->out, PROFILE_DURATION_NS, facts->duration_ns);
 	add_comment(p, mem_printf("%s (tracelets) %s", facts->tool, TRACELETS_VERSION));
@@ -414,8 +416,9 @@ static void add_facts(struct pprof *p, const struct writer_facts *facts, const c
 	if (facts->event)
 		add_comment(p, mem_strdup(facts->event));
 	add_comment(p, mem_printf("lost: %" PRIu64 " %s", facts->lost, unit));
-	if (facts->gets_note) /* its text is the next one */
-		protobuf_list(&p->out, PROFILE_COMMENT, &(uint64_t){ p->strings.count }, 1);
+	note = p->strings.count; /* its text is the next one */
+	if (facts->gets_note)
+		protobuf_list(&p->out, PROFILE_COMMENT, &note, 1);
 }
 
 /*

@@ -25,8 +25,8 @@ struct runtime_instance *walker_runtime(pid_t pid, void *walker);
 
 /*
  * Walks a thread's user stack, with the functions of a managed runtime: passes their definitions to
- * definer. words: STACK_WORDS elements. Returns their number, 0 for a thread of the kernel; *reason:
- * enum unwind_reason, UNWIND_RAN_ON if the thread has run since thread->arrivals was read.
+ * definer. words: STACK_WORDS elements. Returns their number, 0 for a thread of the kernel.
+ * *reason: enum unwind_reason, UNWIND_RAN_ON if the thread has run since thread->arrivals was read.
  */
 size_t walker_walk(struct walker *walker, struct unwind_thread *thread,
 		   const struct runtime_definer *definer, uint64_t *words, int *reason);

@@ -202,7 +202,7 @@ static int read_cycle(const struct go_program *p, const struct pass *pass, uint3
 /* Reads all buckets within one cycle. -EAGAIN: it ended meanwhile, or a count was changing. */
 static int read_pass(const struct go_program *p, struct pass *pass)
 {
-	uint32_t after;
+	uint32_t after = 0;
 	uint64_t head;
 	int err = read_cycle(p, pass, &pass->heap->cycle);
 

@@ -67,14 +67,16 @@ static bool read_number(const struct elf64 *elf, const char *name, uint32_t *num
 {
 	Elf64_Sym symbol;
 	uint32_t *at;
+	bool is_found;
 
 	if (elfexports_find_symbol(elf, name, &symbol))
 		return false;
 	at = elf64_read_vaddr(elf, symbol.st_value, sizeof(*at), sizeof(*at));
-	if (at)
+	is_found = at;
+	if (is_found)
 		*number = *at;
 	free(at);
-	return at;
+	return is_found;
 }
 
 /* Reads an instance type. False: not exported, or no such type. */
