@@ -60,6 +60,14 @@ static bool is_possible(const char *line, size_t *n_levels)
 	return n_calls <= 1;
 }
 
+/* Returns true if the stack is not cut above the program's outermost method. */
+static bool has_root(const char *line)
+{
+	static const char root[] = ";Levels.work;";
+
+	return memmem(line, strcspn(line, "\n"), root, sizeof(root) - 1);
+}
+
 static double complete_percent(const struct proc *tool)
 {
 	const char *at = strstr(tool->err, "user stacks: ");
@@ -74,7 +82,7 @@ TEST_UNLESS(java_lacks, samples_of_java_are_its_stacks)
 	size_t n_levels = 0;
 
 	for (const char *line = tool->out; *line; line = strchr(line, '\n') + 1)
-		if (!strncmp(line, "levels-", strlen("levels-")) && strstr(line, ";Levels.work;") &&
+		if (!strncmp(line, "levels-", strlen("levels-")) && has_root(line) &&
 		    !is_possible(line, &n_levels))
 			UNIT_FAIL("not a stack of the program: %.2000s", line);
 	CHECK(n_levels > 100);

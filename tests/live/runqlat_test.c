@@ -191,7 +191,13 @@ TEST(the_time_of_day_stands_above_each_report)
 	CHECK_EQ(n, 2);
 }
 
-/* While it gets so much of the CPU, each of its rivals gets as much, in slices. */
+/* CPU time of a process's main thread. */
+static uint64_t ran_ns(const struct proc *p)
+{
+	return strtoull(file_read(text_of("/proc/%d/schedstat", p->pid)), NULL, 10);
+}
+
+/* While it gets so much of the CPU, each of its rivals, which run already, gets as much, in slices. */
 TEST(late_threads_are_listed_with_who_ran_instead)
 {
 	const char *cpu = text_of("%d", usable_cpu(0));
@@ -203,6 +209,8 @@ TEST(late_threads_are_listed_with_who_ran_instead)
 	char *line, *rest;
 
 	work_go(rivals);
+	while (ran_ns(rivals) < 20000000)
+		proc_linger(rivals, 100);
 	work_do(work);
 	tool_stop(tool);
 	CHECK_EQ(lines_from(tool->out, "TIME     CPU COMM "), 1);
