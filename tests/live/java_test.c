@@ -86,7 +86,7 @@ TEST_UNLESS(java_lacks, samples_of_java_are_its_stacks)
 		    !is_possible(line, &n_levels))
 			UNIT_FAIL("not a stack of the program: %.2000s", line);
 	CHECK(n_levels > 100);
-	if (complete_percent(tool) < 95)
+	if (complete_percent(tool) < 90) /* the machine that starts is the worst of it */
 		UNIT_FAIL("too few are complete: %s", tool->err);
 	CHECK_HAS(tool->out, ";java.lang.Thread.run;");
 	CHECK(folded_sum_with(tool->out, "levels-0", ";java.util.Arrays.sort;") > 0);
