@@ -51,7 +51,7 @@ void capture_request(struct capture *capture, const char *reason)
 		 clock_utc(moment, capture->moment_unix_ns), reason);
 }
 
-/* Names the output's report, with a note. */
+/* Adds a note to the output's report, and names it. */
 static int name_report(const struct capture *capture, struct output *out, const char *format)
 {
 	writer_note(out->file, format, capture->reason, capture->moment_unix_ns);
@@ -71,7 +71,7 @@ static int name_ring(struct capture *capture, struct output *out, const char *fo
 	return err;
 }
 
-/* Lets the output's report wait. */
+/* Puts the output's report into the ring, without a name. */
 static int set_aside(struct capture *capture, struct output *out)
 {
 	struct output_draft draft;

@@ -52,15 +52,15 @@ int capture_start(struct capture *capture, struct loop *loop);
 void capture_request(struct capture *capture, const char *reason);
 
 /*
- * Ends an interval, whose report is in the output: names it, or lets it wait. format: name of its
- * format. 0 or -errno, printed.
+ * Ends an interval, whose report is in the output: names it, or puts it into the ring. format: name
+ * of its format. 0 or -errno, printed.
  */
 int capture_commit(struct capture *capture, struct output *out, const char *format);
 
 /* Returns true after the last of the wanted captures. */
 bool capture_is_over(const struct capture *capture);
 
-/* Drops what waits, and frees. Prints the number of captures, if there was a start. */
+/* Drops the reports in the ring, and frees. Prints the number of captures, if it was started. */
 void capture_finish(struct capture *capture);
 
 #endif

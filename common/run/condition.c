@@ -115,8 +115,8 @@ static void stop_watching(struct condition *condition)
 }
 
 /*
- * Reads the total of stalls. Of earlier totals it keeps one that is older than the window, but not
- * by much. Returns how much has been added to that.
+ * Reads the total of stalls. Returns its growth since an earlier total, which is older than the
+ * window once the watch is.
  */
 static uint64_t update_stalls(struct condition *condition)
 {
@@ -145,9 +145,8 @@ static void test_pressure(struct condition *condition, uint64_t interval_ns)
 }
 
 /*
- * Handles the kernel's event. A new trigger may report a stall that was long ago: Linux 6.18
- * compares its first totals with those of another clock. A trigger whose cgroup was removed
- * reports errors for ever.
+ * Handles the kernel's event. A new trigger of Linux 6.18 may report a stall that was long ago, so
+ * the growth is computed here. A trigger whose cgroup was removed reports errors for ever.
  */
 static enum loop_verdict on_pressure(int fd, void *arg)
 {

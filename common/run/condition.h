@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Conditions of --when: "psi:cpu:20%", "cpu>90%", "runq>50%",
- * "rss>2G", "cmd:COMMAND". The kernel watches
- * pressure (Documentation/accounting/psi.rst); the others are tested once per interval.
+ * Conditions of --when: "psi:cpu:20%", "cpu>90%", "runq>50%", "rss>2G", "cmd:COMMAND", "signal".
+ * The kernel watches pressure (Documentation/accounting/psi.rst); the rest is tested once per
+ * interval.
  */
 #ifndef CONDITION_H
 #define CONDITION_H
@@ -34,7 +34,7 @@ struct condition_kind;
 struct condition {
 	const struct condition_kind *kind;
 	const char *text;   /* as given */
-	const char *detail; /* what kind it is of: "cpu" of "psi:cpu:20%", the command */
+	const char *detail; /* resource of psi ("cpu"), or the command */
 	uint64_t limit;	    /* percent, or bytes */
 	uint64_t window_ns;
 	struct condition_stall {

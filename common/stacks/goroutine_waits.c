@@ -274,11 +274,11 @@ void goroutine_waits_end_window(struct run *run)
 		look_at_all(run, waits_of(run), run->end_ns);
 	if (!run->is_last || waits_of(run)->timer_fd < 0)
 		return;
-	msg_info("goroutines: %llu microseconds of waits, estimated from %llu looks",
+	msg_info("goroutines: %llu microseconds of waits, estimated from %llu samples",
 		 (unsigned long long)(waits_of(run)->waits_ns / NS_PER_US),
 		 (unsigned long long)waits_of(run)->n_looks);
 	if (waits_of(run)->n_stackless)
-		msg_info("goroutines: %.2f %% omitted: changed while they were read",
+		msg_info("goroutines: %.2f %% omitted: no consistent stack was read",
 			 100.0 * (double)waits_of(run)->n_stackless /
 				 (double)(waits_of(run)->n_seen + waits_of(run)->n_stackless));
 }

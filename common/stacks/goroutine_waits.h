@@ -2,7 +2,7 @@
 /*
  * Waits of goroutines, which have no thread while they wait: for tools that total waits of chosen
  * processes. Goroutines are looked at from outside (runtimes/go/goroutines.h), at irregular times,
- * about 20 a second. At each look, a goroutine counts for the time since the last one.
+ * up to 20 a second. At each look, a goroutine counts for the time since the last one.
  */
 #ifndef GOROUTINE_WAITS_H
 #define GOROUTINE_WAITS_H

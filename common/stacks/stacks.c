@@ -191,7 +191,7 @@ static const struct opt stacks_opts[] = {
 	{ 0, "no-demangle", NULL, OPT_FLAG(struct stacks, symbols.as_mangled),
 	  "keep mangled C++ and Rust names" },
 	{ 0, "no-runtimes", NULL, OPT_FLAG(struct stacks, no_runtimes),
-	  "show native frames, not functions of Python and node" },
+	  "show native frames, not functions of Python, node and Java" },
 	{ 0, "no-python", NULL, OPT_FLAG(struct stacks, no_runtimes), NULL },
 	{ 0, "symbols-mem", "SIZE", OPT_SIZE(struct stacks, symbols.max_bytes),
 	  "limit memory of symbols (default 256M; 4M with intervals)" },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Frames of Java's methods, with the machine's JDK and its default options. The program that is
- * traced (tests/work/Levels.java) runs methods of three levels, by turns, so that a stack shows
+ * traced (tests/work/Levels.java) runs methods of three levels in turn, so that a stack shows
  * whether a method is missing, doubled or wrong.
  */
 #include <ctype.h>

@@ -7,7 +7,7 @@ import java.util.function.*;
 
 /**
  * A program whose stacks show a missing or doubled frame: each method of level n calls one of level
- * (n + 1) % 3. It allocates, throws, locks, copies, reflects, and loads a class again and again. Then
+ * (n + 1) % 3. It allocates, throws, locks, copies, reflects, and loads a class repeatedly. Then
  * it waits, in an object, parked and asleep; or ends, with a second argument.
  */
 public class Levels {
@@ -105,7 +105,7 @@ public class Levels {
     static int made2(Run r, int n) { return call(r, n, level0) + 2; }
     static int work(Run r, int n) { return call(r, n, level0); }
 
-    /** Defines Fresh2 again and again: methods come and go, and so does compiled code that expected fewer classes. */
+    /** Defines Fresh2 repeatedly: methods come and go, and so does compiled code that expected fewer classes. */
     static class Loader extends ClassLoader {
         Class<?> define(byte[] code) { return defineClass("Levels$Fresh2", code, 0, code.length); }
     }
@@ -139,7 +139,7 @@ public class Levels {
         return thread;
     }
 
-    /** Works for so many seconds, then waits for ever. */
+    /** Works for N seconds, then waits for ever. */
     public static void main(String[] args) throws Exception {
         long end = System.nanoTime() + (long) (Double.parseDouble(args[0]) * 1e9);
         reflected = Levels.class.getMethod("reflected", Run.class, int.class);

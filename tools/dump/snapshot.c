@@ -474,7 +474,7 @@ static void print_lost_goroutines(const struct taken *taken)
 			 (unsigned long long)sweep->n, (unsigned long long)sweep->running,
 			 (unsigned long long)sweep->changed, (unsigned long long)sweep->incomplete);
 	if (sweep->unseen)
-		msg_warn("process %d: %llu goroutines not read: too many", taken->pid,
+		msg_warn("process %d: %llu goroutines not read: time limit reached", taken->pid,
 			 (unsigned long long)sweep->unseen);
 }
 

@@ -23,7 +23,7 @@ struct go_process {
 	pid_t pid;
 	uint64_t serial;	    /* of the program's file */
 	struct go_program *program; /* NULL: no heap profile */
-	bool is_told;		    /* the user knows why there is no profile */
+	bool is_reported;	    /* the user knows why there is no profile */
 	bool is_read;		    /* the members below are of the last read */
 	bool is_same;		    /* no collection has ended since the read before */
 	uint32_t cycle;
@@ -62,11 +62,11 @@ void go_heaps_free(struct go_heaps *heaps)
 /* ---- processes ---- */
 
 /* Prints, once per process, why its heap is not in the report. */
-static void tell_why(struct go_process *process, const char *why)
+static void report_why(struct go_process *process, const char *why)
 {
-	if (!process->is_told)
+	if (!process->is_reported)
 		msg_warn("process %d: Go's heap is not shown: %s", process->pid, why);
-	process->is_told = true;
+	process->is_reported = true;
 }
 
 static const char *describe_error(const struct go_process *process, int err)
@@ -81,7 +81,7 @@ static const char *describe_error(const struct go_process *process, int err)
 	case -EFAULT:
 		return "its memory can't be read";
 	default:
-		return "its profile is not as this release of Go has it";
+		return "its profile has an unexpected layout";
 	}
 }
 
@@ -104,14 +104,14 @@ static void open_program(struct go_process *process, struct maps *maps)
 	int err;
 
 	go_program_close(process->program);
-	process->is_told = process->is_read = false;
+	process->is_reported = process->is_read = false;
 	process->program = go_program_open(process->pid, maps, &err);
 	if (!process->program && err != -ENODATA)
-		tell_why(process, "its table of functions can't be read");
+		report_why(process, "its table of functions can't be read");
 	why = process->program ? go_heap_why_none(process->program) : NULL;
 	if (!why)
 		return;
-	tell_why(process, why);
+	report_why(process, why);
 	go_program_close(process->program);
 	process->program = NULL;
 }
@@ -213,7 +213,7 @@ static void read_process(void *value, void *arg)
 		return;
 	err = go_heap_read(process->program, &heap);
 	if (err)
-		tell_why(process, describe_error(process, err));
+		report_why(process, describe_error(process, err));
 	else
 		take_heap(arg, process, &heap);
 	process->is_read = !err;

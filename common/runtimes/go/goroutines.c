@@ -244,7 +244,7 @@ static bool walk_out(struct walk *w)
 
 /*
  * Returns true for a function's first instruction: the goroutine has not run yet, or the scheduler
- * works in its name. There is no call before it.
+ * runs on its behalf. There is no call before it.
  */
 static bool is_entry(const struct go_program *p, uint64_t pc)
 {
@@ -576,7 +576,7 @@ static bool prove_layout(struct go_goroutines *g)
 static const char *why_impossible(const struct go_program *p)
 {
 	if (p->elf.header.e_machine != EM_X86_64)
-		return "goroutines are read on x86-64 only";
+		return "needs x86-64";
 	if (!go_g_layout(p->release))
 		return "its release of Go is unknown";
 	if (!p->variables[GO_ALLGS] || !p->functions[GO_GOEXIT].end)
@@ -599,7 +599,7 @@ struct go_goroutines *go_goroutines_open(const struct go_program *p, const char 
 	find_reasons(g);
 	if (prove_layout(g))
 		return g;
-	*why = "its goroutines are not as this release of Go has them, or can't be read";
+	*why = "unexpected layout of struct g, or unreadable memory";
 	go_goroutines_free(g);
 	return NULL;
 }

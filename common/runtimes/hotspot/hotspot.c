@@ -39,7 +39,7 @@ static struct runtime_file *recognise(const struct elf64 *elf)
 	build->file.code = &hotspot_code;
 	build->file.kind = RUNTIME_HOTSPOT;
 	if (elf->header.e_machine != EM_X86_64)
-		build->file.refused = "frames are known on x86-64 only";
+		build->file.refused = "needs x86-64";
 	snprintf(build->file.title, sizeof(build->file.title), "Java");
 	return &build->file;
 }

@@ -274,7 +274,7 @@ int python_file_read(struct python_file *python, const struct elf64 *elf)
 	words = elf64_read_vaddr(elf, vaddrs[0], bytes, bytes);
 	python->refused = python_layout_find(python, words, words ? PYTHON_OFFSET_WORDS : 0);
 	if (is_old(python) && !python->refused && python->has_threads_below)
-		python->refused = "before 3.11, supported on x86-64 only";
+		python->refused = "needs x86-64 before 3.11";
 	free(words);
 	return 0;
 }
