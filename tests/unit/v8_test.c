@@ -333,6 +333,81 @@ TEST(a_bytecode_has_the_last_position_before_it)
 	CHECK_EQ(v8_code_position(&heap, bytecodes, 4), -1);
 }
 
+/* ---- frames ---- */
+
+static void free_function(struct runtime_function *function)
+{
+	if (!function)
+		return;
+	free(function->name);
+	free(function->file);
+	free(function);
+}
+
+static struct runtime_function *define(uint64_t shared)
+{
+	struct v8_def def;
+
+	CHECK(v8_define_remote(getpid(), &file.layout, shared, &def));
+	return v8_function_read(&def.def, sizeof(def));
+}
+
+/* Returns the name of an interpreted frame of a function, and its line at the first bytecode. */
+static const char *resolve(struct v8_calls *calls, const struct runtime_function *function)
+{
+	const struct runtime_position position = { .has_index = true, .index = 54 - 1 };
+	struct runtime_call found[RUNTIME_MAX_CALLS];
+	static char text[256];
+
+	CHECK_EQ(v8_calls_resolve(calls, function, &position, found), 1);
+	snprintf(text, sizeof(text), "%s %u",
+		 found[0].function ? found[0].function->name : function->name, found[0].line);
+	free_function(found[0].function);
+	return text;
+}
+
+static uint64_t make_bytecodes(void)
+{
+	static const uint8_t table[] = { 2, 4 * 4 }; /* offset 0: position 3 */
+	uint64_t bytecodes = make(TYPE_BYTECODES, 6);
+
+	untagged(bytecodes)[4] = make_array(table, sizeof(table));
+	return bytecodes;
+}
+
+TEST(lines_and_names_are_not_those_of_a_function_that_was_moved_there)
+{
+	uint64_t name = rope(text("Class."), text("method"));
+	uint64_t script = make_script(7, text("a.js"), text("a\nb\nc"));
+	uint64_t shared = make_shared(name, script, 3);
+	struct v8_calls *calls = v8_calls_new(getpid(), &file, true);
+	struct runtime_function *function;
+
+	untagged(shared)[1] = make_bytecodes();
+	function = define(shared);
+	CHECK_STR(resolve(calls, function), "Class.method 2");
+	untagged(shared)[6] = small(4);
+	CHECK_STR(resolve(calls, function), "Class.method 0");
+	untagged(shared)[0] = 0;
+	CHECK_STR(resolve(calls, function), "Class.method 0");
+	free_function(function);
+	v8_calls_free(calls);
+}
+
+TEST(functions_without_scripts_have_no_name_of_others)
+{
+	uint64_t rope_name = rope(text("get "), text("name"));
+	struct runtime_function *named = define(make_shared(rope_name, 0, 3));
+	struct runtime_function *unnamed = define(make_shared(0, 0, 3));
+	struct v8_calls *calls = v8_calls_new(getpid(), &file, true);
+
+	resolve(calls, named);
+	CHECK_STR(resolve(calls, unnamed), "(anonymous) 0");
+	free_function(named);
+	free_function(unnamed);
+	v8_calls_free(calls);
+}
+
 /* ---- files ---- */
 
 static int read_file(const char *path, struct v8_file *v8)
