@@ -467,15 +467,14 @@ static bool next_offset(struct reader *r, int64_t *difference)
 /* Finds the last position at or before an offset. */
 static int32_t find_position(struct reader *r, int64_t offset)
 {
-	int64_t at = -1, source = 0, found = 0, difference;
-	uint64_t bits;
+	int64_t at = -1, difference;
+	uint64_t found = 0, bits;
 
 	while (next_offset(r, &difference) && next_unsigned(r, &bits)) {
-		at += difference;
-		if (at > offset)
+		if (difference > offset - at)
 			break;
-		source += (int64_t)(bits >> 1) ^ -(int64_t)(bits & 1);
-		found = source;
+		at += difference;
+		found += bits >> 1 ^ -(bits & 1);
 	}
 	return (int32_t)(found >> 1 & 0x3fffffff) - 1;
 }
