@@ -50,9 +50,11 @@ struct result {
 	struct hashlink link;
 	uint64_t word, pc;
 	uint64_t object; /* Code, tagged; 0: none was found */
+	uint64_t start;	 /* address of its first instruction */
 	uint64_t time_ns;
-	uint8_t code[CODE_BYTES]; /* contents of Code; another result is made once they change */
-	size_t n;		  /* 0: unknown */
+	/* contents of Code; another result is made once they change, or other code is at start */
+	uint8_t code[CODE_BYTES];
+	size_t n; /* 0: unknown */
 	struct call calls[V8_INLINED_MAX];
 };
 
@@ -279,6 +281,7 @@ static struct result *make_result(struct v8_calls *calls, const struct about *ab
 	if (v8_code_find(&calls->heap, about->tid, pc - 1, &code) && code.shared &&
 	    peek_all(calls->heap.pid, code.object - 1, result->code, CODE_BYTES)) {
 		result->object = code.object;
+		result->start = code.start;
 		find_inlined(calls, about, &code, result);
 	}
 	result = mem_realloc(result, 1,
@@ -293,7 +296,8 @@ static bool is_valid(const struct v8_calls *calls, const struct result *result)
 
 	if (!result->n)
 		return clock_now_ns() - result->time_ns < NOT_FOUND_NS;
-	return peek_all(calls->heap.pid, result->object - 1, code, CODE_BYTES) &&
+	return v8_code_is_at(&calls->heap, result->object, result->start) &&
+	       peek_all(calls->heap.pid, result->object - 1, code, CODE_BYTES) &&
 	       !memcmp(code, result->code, CODE_BYTES);
 }
 
