@@ -253,8 +253,11 @@ size_t meanings_resolve(struct meanings *meanings, struct runtime_instance *inst
 {
 	struct runtime_function *function = meanings_find(meanings, pid, position->word);
 	const struct runtime_code *code = function->code;
-	size_t n = code ? code->resolve(instance, function, position, calls) : 0;
+	size_t n;
 
+	if (instance && instance->file->code != code)
+		instance = NULL; /* another program, which the process executes now */
+	n = code ? code->resolve(instance, function, position, calls) : 0;
 	if (!n)
 		calls[n++] = (struct runtime_call){ .line = 0 };
 	for (size_t i = 0; i < n; i++) {

@@ -117,6 +117,61 @@ TEST(goroutines_in_nothing_are_refused)
 		list[i] = i % 2 ? 0x1000 : ~0ULL;
 	check_refused("pointers into nothing");
 }
+
+#define N_FRAMES 5000
+
+/* Gives a goroutine a stack of main.F's frames, which have no size; the last one is goexit's. */
+static void give_stack(size_t i, uint64_t *words, size_t n)
+{
+	for (size_t k = 0; k < n; k++)
+		words[k] = GO_TEXT + (k + 1 < n ? 80 : 8);
+	set_word(i, 0, address_of(words));
+	set_word(i, 8, address_of(words + n));
+	set_word(i, 56, address_of(words));
+	set_word(i, 304, GO_TEXT + 64);
+	set_word(i, 184, 3);
+}
+
+static void ignore(const struct go_goroutine *goroutine, void *arg)
+{
+	(void)goroutine;
+	(void)arg;
+}
+
+TEST(deep_stacks_take_no_more_than_the_time)
+{
+	static const char *const texts[] = { "", "GC assist marking", "IO wait",
+					     "force gc (idle)" };
+	static uint64_t reasons[10], shallow[2], deep[N_FRAMES];
+	struct go_image *m = image;
+	const char *why = NULL;
+	struct go_goroutines *g;
+	struct go_sweep sweep;
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		reasons[2 * i] = address_of(texts[i]);
+		reasons[2 * i + 1] = strlen(texts[i]);
+	}
+	m->segments[3] = (Elf64_Phdr){ .p_type = PT_LOAD,
+				       .p_flags = PF_R | PF_W,
+				       .p_vaddr = address_of(reasons),
+				       .p_filesz = sizeof(reasons) };
+	program.elf.header.e_phnum = 4;
+	program.functions[GO_FORCE_GC] =
+		(struct go_func){ .start = GO_TEXT + 64, .end = GO_TEXT + 128 };
+	give_stack(0, shallow, ARRAY_SIZE(shallow));
+	for (size_t i = 1; i < N_G; i++)
+		give_stack(i, deep, ARRAY_SIZE(deep));
+	g = go_goroutines_open(&program, &why);
+	CHECK(g);
+	if (!g)
+		return;
+	CHECK_EQ(go_goroutines_sweep(g, 1000000, SIZE_MAX, &sweep, ignore, NULL), 0);
+	CHECK(sweep.n + sweep.unseen == N_G && sweep.unseen > N_G - 256);
+	CHECK_EQ(go_goroutines_sweep(g, UINT64_MAX / 2, SIZE_MAX, &sweep, ignore, NULL), 0);
+	CHECK_EQ(sweep.with_stack, N_G);
+	go_goroutines_free(g);
+}
 #endif
 
 TEST(unknown_release_is_refused)

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/epoch.h"
 #include "child.h"
+#include "runtimes/runtimes.h"
 #include "stacks/resolver.h"
 #include "unit.h"
 
@@ -408,6 +409,33 @@ TEST(a_million_functions_of_one_python_take_no_more_than_some)
 	CHECK(heap_bytes() < before + (40 << 20));
 	CHECK_STR(name_in_stack(1, child, runtime_word(2 << 4, 0)), "[unknown]");
 	CHECK_STR(name_in_stack(2, child, runtime_word(1000000 << 4, 0)), "fun");
+}
+
+/* ---- another runtime ---- */
+
+static struct runtime_instance *find_instance(pid_t pid, void *arg)
+{
+	(void)pid;
+	return arg;
+}
+
+TEST(functions_of_an_earlier_program_are_not_looked_up_in_a_later_one)
+{
+	struct runtime_file file = { .code = runtime_code_of(RUNTIME_HOTSPOT) };
+	struct runtime_instance instance = { .pid = child, .file = &file };
+	const struct resolver_options options = { .find_runtime = find_instance, .arg = &instance };
+	struct v8_def def = { .def = { .word = runtime_word(1 << 4, 0),
+				       .kind = STACK_FUNCTION,
+				       .tgid = (uint32_t)child,
+				       .runtime = RUNTIME_V8 },
+			      .name_text = { .length = 3, .n_copied = 3 },
+			      .name = "fun" };
+
+	resolver_free(resolver);
+	resolver = resolver_new(processes, &options);
+	resolver_add_function(resolver, &def.def, sizeof(def));
+	CHECK_STR(name_in_stack(1, child, def.def.word), "fun");
+	CHECK(!instance.state);
 }
 
 /* ---- functions in place of native frames ---- */

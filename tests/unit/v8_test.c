@@ -333,6 +333,170 @@ TEST(a_bytecode_has_the_last_position_before_it)
 	CHECK_EQ(v8_code_position(&heap, bytecodes, 4), -1);
 }
 
+/* ---- frames ---- */
+
+static void free_function(struct runtime_function *function)
+{
+	if (!function)
+		return;
+	free(function->name);
+	free(function->file);
+	free(function);
+}
+
+static struct runtime_function *define(uint64_t shared)
+{
+	struct v8_def def;
+
+	CHECK(v8_define_remote(getpid(), &file.layout, shared, &def));
+	return v8_function_read(&def.def, sizeof(def));
+}
+
+/* Returns the name of an interpreted frame of a function, and its line at the first bytecode. */
+static const char *resolve(struct v8_calls *calls, const struct runtime_function *function)
+{
+	const struct runtime_position position = { .has_index = true, .index = 54 - 1 };
+	struct runtime_call found[RUNTIME_MAX_CALLS];
+	static char text[256];
+
+	CHECK_EQ(v8_calls_resolve(calls, function, &position, found), 1);
+	snprintf(text, sizeof(text), "%s %u",
+		 found[0].function ? found[0].function->name : function->name, found[0].line);
+	free_function(found[0].function);
+	return text;
+}
+
+static uint64_t make_bytecodes(void)
+{
+	static const uint8_t table[] = { 2, 4 * 4 }; /* offset 0: position 3 */
+	uint64_t bytecodes = make(TYPE_BYTECODES, 6);
+
+	untagged(bytecodes)[4] = make_array(table, sizeof(table));
+	return bytecodes;
+}
+
+TEST(lines_and_names_are_not_those_of_a_function_that_was_moved_there)
+{
+	uint64_t name = rope(text("Class."), text("method"));
+	uint64_t script = make_script(7, text("a.js"), text("a\nb\nc"));
+	uint64_t shared = make_shared(name, script, 3);
+	struct v8_calls *calls = v8_calls_new(getpid(), &file, true);
+	struct runtime_function *function;
+
+	untagged(shared)[1] = make_bytecodes();
+	function = define(shared);
+	CHECK_STR(resolve(calls, function), "Class.method 2");
+	untagged(shared)[6] = small(4);
+	CHECK_STR(resolve(calls, function), "Class.method 0");
+	untagged(shared)[0] = 0;
+	CHECK_STR(resolve(calls, function), "Class.method 0");
+	free_function(function);
+	v8_calls_free(calls);
+}
+
+TEST(functions_without_scripts_have_no_name_of_others)
+{
+	uint64_t rope_name = rope(text("get "), text("name"));
+	struct runtime_function *named = define(make_shared(rope_name, 0, 3));
+	struct runtime_function *unnamed = define(make_shared(0, 0, 3));
+	struct v8_calls *calls = v8_calls_new(getpid(), &file, true);
+
+	resolve(calls, named);
+	CHECK_STR(resolve(calls, unnamed), "(anonymous) 0");
+	free_function(named);
+	free_function(unnamed);
+	v8_calls_free(calls);
+}
+
+/* ---- optimized code ---- */
+
+static const struct v8_version compiled = {
+	.major = 11,
+	.bytecodes_data = 54,
+	.stream_start = 16,
+	.code_start = 40,
+	.code_size = 56,
+	.code_flags = 48,
+	.code_deopt = 16,
+	.kind_baseline = 1,
+	.operands = "33",
+	.op_frame = 1,
+	.op_last_frame = 1,
+	.op_builtin = 9,
+};
+
+static uint64_t make_list(const uint64_t *items, size_t n)
+{
+	uint64_t object = make(1, 2 + n);
+
+	untagged(object)[1] = small((int64_t)n);
+	memcpy(untagged(object) + 2, items, n * sizeof(*items));
+	return object;
+}
+
+/* Code of a function, with one call, at which another one is inlined. */
+static uint64_t make_code(uint64_t start, uint64_t own, uint64_t inlined)
+{
+	/* begin: two frames; a frame of literal 0, in it one of literal 1 */
+	static const uint8_t translation[] = { 0, 0, 4, 0, 1, 0, 0, 0, 1, 0, 2, 0 };
+	uint64_t object = make(TYPE_CODE, 9), *at = untagged(object);
+	uint64_t deopt[15] = { make_array(translation, sizeof(translation)) };
+	const uint64_t literals[] = { own, inlined };
+
+	deopt[2] = make_list(literals, ARRAY_SIZE(literals));
+	deopt[6] = own;
+	at[2] = make_list(deopt, ARRAY_SIZE(deopt));
+	at[5] = start;
+	at[6] = 3; /* TurboFan's */
+	at[7] = 64;
+	return object;
+}
+
+static const char *resolve_return(struct v8_calls *calls, const struct runtime_function *function,
+				  uint64_t pc)
+{
+	const struct runtime_position position = {
+		.word = 1, .pc = pc, .is_return = true, .is_made = true
+	};
+	struct runtime_call found[RUNTIME_MAX_CALLS];
+	size_t n = v8_calls_resolve(calls, function, &position, found);
+	static char text[256];
+
+	text[0] = '\0';
+	for (size_t i = 0; i < n; i++) {
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s ",
+			 found[i].function ? found[i].function->name : function->name);
+		free_function(found[i].function);
+	}
+	return text;
+}
+
+TEST(inlined_functions_are_those_of_the_code_that_is_there_now)
+{
+	static uint64_t area[512] __attribute__((aligned(4096)));
+	struct v8_file v8 = file;
+	uint64_t script = make_script(7, text("a.js"), text("")), start = (uintptr_t)&area[8];
+	uint64_t own = make_shared(text("own"), script, 1);
+	struct runtime_function *function = define(own);
+	struct v8_calls *calls;
+	const uint32_t calls_table[] = { 1, 1 | 1 << 4 | 1 << 7 }; /* entries of three bytes */
+	const uint8_t entry[] = { 8, 1, 0 };
+
+	v8.version = &compiled;
+	v8.type_stream = TYPE_CODE + 1;
+	area[6] = untagged(make(TYPE_CODE + 1, 1))[0];
+	area[7] = make_code(start, own, make_shared(text("first"), script, 2));
+	memcpy(&area[16], calls_table, sizeof(calls_table));
+	memcpy(&area[17], entry, sizeof(entry));
+	calls = v8_calls_new(getpid(), &v8, false);
+	CHECK_STR(resolve_return(calls, function, start + 8), "first own ");
+	CHECK_STR(resolve_return(calls, function, start + 8), "first own ");
+	area[7] = make_code(start, own, make_shared(text("second"), script, 3));
+	CHECK_STR(resolve_return(calls, function, start + 8), "second own ");
+	free_function(function);
+	v8_calls_free(calls);
+}
+
 /* ---- files ---- */
 
 static int read_file(const char *path, struct v8_file *v8)

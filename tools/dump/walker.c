@@ -19,6 +19,7 @@ struct walker {
 	struct unwind_tables *tables;
 	struct unwind_mapping *mappings;
 	struct unwind_procs *procs;
+	bool lines;			  /* lines of managed functions are requested */
 	pid_t pid;			  /* process whose threads are walked */
 	struct runtime_instance instance; /* file NULL: no managed runtime */
 	struct runtime_process process;
@@ -40,11 +41,12 @@ static void drop_shard(uint32_t n, struct unwind_shard *shard, void *arg)
 	free(shard);
 }
 
-struct walker *walker_new(struct processes *processes)
+struct walker *walker_new(struct processes *processes, bool lines)
 {
 	struct walker *walker = mem_zalloc(1, sizeof(*walker));
 	struct unwind_backing *backing = &walker->backing;
 
+	walker->lines = lines;
 	backing->rules = mem_zalloc(UNWIND_MAX_RULES, sizeof(*backing->rules));
 	backing->pages = mem_zalloc(UNWIND_MAX_PAGES, sizeof(*backing->pages));
 	backing->patterns = mem_zalloc(UNWIND_MAX_PATTERNS, sizeof(*backing->patterns));
@@ -106,6 +108,7 @@ static void begin_runtime(struct walker *walker, struct maps *maps)
 	const struct runtime_code *code;
 
 	walker->instance.pid = walker->pid;
+	walker->instance.lines = walker->lines;
 	walker->process = (struct runtime_process){};
 	if (!find_runtime(walker, maps)) {
 		end_runtime(walker);
@@ -162,6 +165,7 @@ static size_t walk_runtime(struct walker *walker, const struct unwind_thread *th
 					 .tgid = thread->tgid,
 					 .base = thread->regs.thread_base,
 					 .process = walker->process,
+					 .lines = walker->lines,
 					 .is_complete = *reason == UNWIND_COMPLETE,
 					 .sps = frames->sps,
 					 .bps = frames->bps,

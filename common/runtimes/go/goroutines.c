@@ -49,6 +49,7 @@ struct slot {
 	uint64_t addr; /* of struct g */
 	uint8_t before[G_BYTES_MAX], after[G_BYTES_MAX];
 	bool has_g, has_stack, is_walked;
+	bool is_unseen; /* the time was up before its walk */
 	uint64_t pc, sp, bp;
 	size_t stack_bytes;
 	uint8_t stack[STACK_BYTES], again[STACK_BYTES];
@@ -143,11 +144,15 @@ static void search_segment(struct go_goroutines *g, const Elf64_Phdr *segment)
 static void find_reasons(struct go_goroutines *g)
 {
 	Elf64_Phdr *segments = elf64_read_segments(&g->p->elf);
+	uint64_t max_bytes = DATA_MAX;
 
-	for (size_t i = 0; segments && i < g->p->elf.header.e_phnum; i++)
-		if (segments[i].p_type == PT_LOAD && segments[i].p_flags & PF_W &&
-		    segments[i].p_filesz <= DATA_MAX)
-			search_segment(g, &segments[i]);
+	for (size_t i = 0; segments && i < g->p->elf.header.e_phnum; i++) {
+		if (segments[i].p_type != PT_LOAD || !(segments[i].p_flags & PF_W) ||
+		    segments[i].p_filesz > max_bytes)
+			continue;
+		max_bytes -= segments[i].p_filesz; /* a forged file may repeat a segment */
+		search_segment(g, &segments[i]);
+	}
 	free(segments);
 }
 
@@ -351,17 +356,26 @@ static void read_stacks(const struct go_goroutines *g, size_t n, bool is_again)
 			g->slots[i].has_stack = pieces[at++].is_read;
 }
 
-static void read_batch(const struct go_goroutines *g, size_t n)
+/* Walks all stacks, until end_ns: a walk may be long. */
+static void walk_all(const struct go_goroutines *g, size_t n, uint64_t end_ns)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct slot *slot = &g->slots[i];
+
+		slot->found.n = 0;
+		slot->found.is_cut = false;
+		slot->is_unseen = slot->has_stack && clock_now_ns() > end_ns;
+		slot->is_walked = slot->has_stack && !slot->is_unseen && walk(g, slot);
+	}
+}
+
+static void read_batch(const struct go_goroutines *g, size_t n, uint64_t end_ns)
 {
 	read_all_g(g, n, false);
 	for (size_t i = 0; i < n; i++)
 		g->slots[i].has_stack = locate_stack(g, &g->slots[i]);
 	read_stacks(g, n, false);
-	for (size_t i = 0; i < n; i++) {
-		g->slots[i].found.n = 0;
-		g->slots[i].found.is_cut = false;
-		g->slots[i].is_walked = g->slots[i].has_stack && walk(g, &g->slots[i]);
-	}
+	walk_all(g, n, end_ns);
 	if (!g->layout->counts_runs)
 		read_stacks(g, n, true);
 	read_all_g(g, n, true);
@@ -446,6 +460,10 @@ static bool take(const struct sweeping *s, struct slot *slot)
 
 	if (!slot->has_g)
 		return true;
+	if (slot->is_unseen) {
+		s->sweep->unseen++;
+		return true;
+	}
 	describe(s->g, slot);
 	if (!slot->found.state)
 		return true;
@@ -467,7 +485,7 @@ static size_t sweep_batch(struct sweeping *s, const uint64_t *addrs, size_t n, u
 
 	for (size_t i = 0; i < n; i++)
 		g->slots[i].addr = addrs[i];
-	read_batch(g, n);
+	read_batch(g, n, s->end_ns);
 	for (size_t i = 0; i < n; i++)
 		if (!take(s, &g->slots[i]))
 			again[n_again++] = addrs[i];
@@ -546,7 +564,8 @@ int go_goroutines_sweep(struct go_goroutines *g, uint64_t max_ns, size_t max_n,
 
 /* ---- opening ---- */
 
-#define RESIDENT 64 /* goroutines among which the runtime's own are */
+#define RESIDENT     64 /* goroutines among which the runtime's own are */
+#define PROOF_MAX_NS (5 * NS_PER_S)
 
 /*
  * Notes if a goroutine that each program has waits for what it waits for in each program: then the
@@ -565,7 +584,8 @@ static void check_resident(const struct go_goroutine *goroutine, void *arg)
 static bool prove_layout(struct go_goroutines *g)
 {
 	struct go_sweep counts = {};
-	struct sweeping s = { g, &counts, check_resident, g, UINT64_MAX, true };
+	uint64_t end_ns = clock_now_ns() + PROOF_MAX_NS;
+	struct sweeping s = { g, &counts, check_resident, g, end_ns, true };
 	size_t n;
 
 	for (int i = 0; !g->is_proven && i < ATTEMPTS && !read_list(g, &n); i++)

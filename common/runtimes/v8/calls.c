@@ -50,9 +50,11 @@ struct result {
 	struct hashlink link;
 	uint64_t word, pc;
 	uint64_t object; /* Code, tagged; 0: none was found */
+	uint64_t start;	 /* address of its first instruction */
 	uint64_t time_ns;
-	uint8_t code[CODE_BYTES]; /* contents of Code; another result is made once they change */
-	size_t n;		  /* 0: unknown */
+	/* contents of Code; another result is made once they change, or other code is at start */
+	uint8_t code[CODE_BYTES];
+	size_t n; /* 0: unknown */
 	struct call calls[V8_INLINED_MAX];
 };
 
@@ -145,16 +147,17 @@ static uint64_t hash_known(uint32_t tid, uint32_t script_id, uint32_t literal_id
 	return hash_add(hash_add(tid, script_id), literal_id);
 }
 
-static struct known *find_known(const struct v8_calls *calls, const struct v8_def *def)
+static struct known *find_known(const struct v8_calls *calls, uint32_t tid, uint32_t script_id,
+				uint32_t literal_id)
 {
-	struct hashlink *link = hashtable_first(&calls->known, hash_known(def->tid, def->script_id,
-									  def->literal_id));
+	struct hashlink *link =
+		hashtable_first(&calls->known, hash_known(tid, script_id, literal_id));
 
 	for (; link; link = hashtable_next(link)) {
 		struct known *known = container_of(link, struct known, link);
 
-		if (known->tid == def->tid && known->script_id == def->script_id &&
-		    known->literal_id == def->literal_id)
+		if (known->tid == tid && known->script_id == script_id &&
+		    known->literal_id == literal_id)
 			return known;
 	}
 	return NULL;
@@ -168,8 +171,7 @@ static struct known *name_function(struct v8_calls *calls, uint64_t shared, uint
 
 	if (!v8_define_remote(calls->heap.pid, &calls->heap.v8->layout, shared, &def))
 		return NULL;
-	def.tid = tid;
-	known = find_known(calls, &def);
+	known = find_known(calls, tid, def.script_id, def.literal_id);
 	if (known)
 		return known;
 	known = mem_zalloc(1, sizeof(*known));
@@ -222,20 +224,24 @@ static bool is_of(const struct known *known, const struct about *about)
 	       known->literal_id == about->literal_id;
 }
 
-static uint32_t find_line(struct v8_calls *calls, uint64_t shared, int32_t bytecode)
+/* Returns a bytecode's line; 0: unknown, or the function has been moved from `shared`. */
+static uint32_t find_line(struct v8_calls *calls, uint64_t shared, uint32_t script_id,
+			  uint32_t literal_id, int32_t bytecode)
 {
 	const struct v8_heap *heap = &calls->heap;
-	uint64_t script = v8_heap_word(heap, shared, heap->v8->layout.shared_script);
+	const struct v8_layout *layout = &heap->v8->layout;
 	struct v8_location at;
 	int32_t position;
+	uint64_t script;
 
-	if (!calls->wants_lines)
+	if (!calls->wants_lines || v8_heap_type(heap, &shared) != layout->type_shared ||
+	    v8_heap_number(heap, shared, layout->shared_literal) != literal_id)
 		return 0;
-	if (v8_heap_type(heap, &script) != heap->v8->layout.type_script)
+	script = v8_heap_word(heap, shared, layout->shared_script);
+	if (v8_heap_type(heap, &script) != layout->type_script)
 		script = v8_heap_word(heap, script, V8_DEBUG_INFO_SCRIPT);
 	position = v8_code_position(heap, v8_code_bytecodes(heap, shared), bytecode);
-	v8_lines_find(calls->lines, heap, script,
-		      (uint32_t)v8_heap_small(heap, script, V8_SCRIPT_ID), position, &at);
+	v8_lines_find(calls->lines, heap, script, script_id, position, &at);
 	return at.line;
 }
 
@@ -252,7 +258,8 @@ static void find_inlined(struct v8_calls *calls, const struct about *about,
 		if (!known || (i + 1 == n && !is_of(known, about)))
 			return;
 		result->calls[i].function = known;
-		result->calls[i].line = find_line(calls, frames[i].shared, frames[i].bytecode);
+		result->calls[i].line = find_line(calls, frames[i].shared, known->script_id,
+						  known->literal_id, frames[i].bytecode);
 	}
 	result->n = n;
 }
@@ -274,6 +281,7 @@ static struct result *make_result(struct v8_calls *calls, const struct about *ab
 	if (v8_code_find(&calls->heap, about->tid, pc - 1, &code) && code.shared &&
 	    peek_all(calls->heap.pid, code.object - 1, result->code, CODE_BYTES)) {
 		result->object = code.object;
+		result->start = code.start;
 		find_inlined(calls, about, &code, result);
 	}
 	result = mem_realloc(result, 1,
@@ -288,7 +296,8 @@ static bool is_valid(const struct v8_calls *calls, const struct result *result)
 
 	if (!result->n)
 		return clock_now_ns() - result->time_ns < NOT_FOUND_NS;
-	return peek_all(calls->heap.pid, result->object - 1, code, CODE_BYTES) &&
+	return v8_code_is_at(&calls->heap, result->object, result->start) &&
+	       peek_all(calls->heap.pid, result->object - 1, code, CODE_BYTES) &&
 	       !memcmp(code, result->code, CODE_BYTES);
 }
 
@@ -353,19 +362,32 @@ static bool add_result(struct v8_calls *calls, const struct about *about, uint64
 	return result->n;
 }
 
+/*
+ * Returns the name of a frame's function that BPF has not sent; NULL: none. One without a script is
+ * identified by nothing else. Another function may be where it was.
+ */
+static struct known *find_own(struct v8_calls *calls, const struct about *about)
+{
+	struct known *known = NULL;
+
+	if (!about->is_incomplete || !about->script_id)
+		return NULL;
+	known = find_known(calls, about->tid, about->script_id, about->literal_id);
+	known = known ? known : name_function(calls, about->shared, about->tid);
+	return is_of(known, about) ? known : NULL;
+}
+
 /* Adds the frame's own function, by the name that BPF has sent if it is complete. */
 static void add_own(struct v8_calls *calls, const struct about *about,
 		    const struct runtime_position *position, struct frame *frame)
 {
-	struct known *known =
-		about->is_incomplete ? name_function(calls, about->shared, about->tid) : NULL;
 	uint32_t line = 0;
 
 	if (position->has_index && !(position->index & V8_IS_RETURN) && !position->is_made)
-		line = find_line(calls, about->shared,
-				 (int32_t)position->index -
-					 calls->heap.v8->version->bytecodes_data + 1);
-	add_call(frame, is_of(known, about) ? known : NULL, line);
+		line = find_line(calls, about->shared, about->script_id, about->literal_id,
+				 (int32_t)((uint32_t)position->index -
+					   calls->heap.v8->version->bytecodes_data + 1));
+	add_call(frame, find_own(calls, about), line);
 }
 
 static void find_calls(struct v8_calls *calls, const struct about *about,

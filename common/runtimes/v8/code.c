@@ -7,6 +7,7 @@
 #include "runtimes/v8/code.h"
 
 #define PAGE	       4096
+#define STREAM_CODE    8 /* in the head of machine code: its Code, if that is another object */
 #define MAX_CODE_BYTES (1U << 20)
 #define MAX_TABLE      (1U << 20)
 #define MAX_CALLS      (1U << 16)
@@ -60,7 +61,7 @@ static bool read_head(const struct v8_heap *heap, uint64_t head, struct v8_machi
 		return false;
 	code->start = head + v->stream_start;
 	if (v->code_start) {
-		object = v8_heap_word(heap, object, 8);
+		object = v8_heap_word(heap, object, STREAM_CODE);
 		if (v8_heap_type(heap, &object) != heap->v8->type_code ||
 		    v8_heap_word(heap, object, v->code_start) != code->start)
 			return false;
@@ -69,6 +70,14 @@ static bool read_head(const struct v8_heap *heap, uint64_t head, struct v8_machi
 	code->size = v8_heap_number(heap, object, v->code_size);
 	code->kind = v8_heap_number(heap, object, v->code_flags) & KIND_MASK;
 	return true;
+}
+
+bool v8_code_is_at(const struct v8_heap *heap, uint64_t object, uint64_t start)
+{
+	const struct v8_version *v = heap->v8->version;
+	uint64_t head = start - v->stream_start + 1;
+
+	return v->code_start ? v8_heap_word(heap, head, STREAM_CODE) == object : head == object;
 }
 
 /* Returns the map of a thread's machine code; 0: unknown. */
@@ -467,15 +476,14 @@ static bool next_offset(struct reader *r, int64_t *difference)
 /* Finds the last position at or before an offset. */
 static int32_t find_position(struct reader *r, int64_t offset)
 {
-	int64_t at = -1, source = 0, found = 0, difference;
-	uint64_t bits;
+	int64_t at = -1, difference;
+	uint64_t found = 0, bits;
 
 	while (next_offset(r, &difference) && next_unsigned(r, &bits)) {
-		at += difference;
-		if (at > offset)
+		if (difference > offset - at)
 			break;
-		source += (int64_t)(bits >> 1) ^ -(int64_t)(bits & 1);
-		found = source;
+		at += difference;
+		found += bits >> 1 ^ -(bits & 1);
 	}
 	return (int32_t)(found >> 1 & 0x3fffffff) - 1;
 }

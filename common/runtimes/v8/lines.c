@@ -10,8 +10,12 @@
 #include "base/search.h"
 #include "runtimes/v8/lines.h"
 
-/* All scripts are evicted if they have more lines together. */
-#define MAX_LINES (8U << 20)
+/*
+ * All scripts are evicted if they have more lines together. A script counts as several lines: a
+ * program may make one for each function that it evaluates.
+ */
+#define MAX_LINES	 (8U << 20)
+#define LINES_PER_SCRIPT 32
 
 struct script {
 	struct hashlink link;
@@ -25,7 +29,7 @@ struct script {
 
 struct v8_lines {
 	struct hashtable scripts;
-	size_t n; /* lines of all scripts */
+	size_t n; /* lines of all scripts, with LINES_PER_SCRIPT for each */
 };
 
 struct v8_lines *v8_lines_new(void)
@@ -118,7 +122,11 @@ static struct script *add_script(struct v8_lines *lines, const struct v8_heap *h
 	*script = *wanted;
 	find_ends(script, &text);
 	free(text.bytes);
-	lines->n += script->n + 1;
+	if (script->n > MAX_LINES) {
+		free_script(&script->link, NULL);
+		return NULL;
+	}
+	lines->n += script->n + LINES_PER_SCRIPT;
 	hashtable_add(&lines->scripts, &script->link,
 		      hash_script(script->pid, script->id, script->source));
 	return script;
