@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* HotSpot: rules of stubs, numbers, names, and descriptions of processes that lie. */
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -315,4 +316,45 @@ TEST(a_compiled_method_that_was_freed_has_no_scopes)
 	CHECK_EQ(hotspot_scopes_find(&vm, getpid(), &compiled, (uint64_t)heap + 64, true, scopes,
 				     ARRAY_SIZE(scopes)),
 		 0);
+}
+
+/* ---- processes that are starting ---- */
+
+/* A buffer of code, as it is while the interpreter is made: end is where the code ends. */
+static struct queue {
+	uint64_t buffer;
+	uint32_t limit, end;
+} queue = { 0x1000, 0x500, 0 }, *interpreter = &queue;
+
+static int describe_starting(struct hotspot_layout *layout)
+{
+	static struct code_heap {
+		uint64_t low, high, segments;
+		uint32_t log2;
+	} code = { 0x1000, 0x2000, 0x3000, 7 }, *heaps = &code;
+	static uint64_t call_stub = 0x1800;
+	const struct hotspot_vm vm = {
+		.heaps = (uint64_t)&heaps,
+		.interpreter = (uint64_t)&interpreter,
+		.call_stub = (uint64_t)&call_stub,
+		.has_one_heap = true,
+		.heap_segments = offsetof(struct code_heap, segments),
+		.heap_log2 = offsetof(struct code_heap, log2),
+		.space_high = offsetof(struct code_heap, high),
+		.queue_end = offsetof(struct queue, end),
+	};
+
+	return hotspot_vm_describe(&vm, getpid(), 0, layout);
+}
+
+TEST(the_interpreter_ends_with_its_code)
+{
+	struct hotspot_layout layout;
+
+	queue.end = 0;
+	CHECK_EQ(describe_starting(&layout), -EAGAIN);
+	queue.end = 0x300;
+	CHECK_EQ(describe_starting(&layout), 0);
+	CHECK_EQ(layout.interpreter_low, 0x1000);
+	CHECK_EQ(layout.interpreter_high, 0x1300);
 }

@@ -70,12 +70,17 @@ static int describe(const struct runtime_instance *instance, struct runtime_proc
 					 &process->hotspot);
 }
 
-/* Stubs are made as they are needed: their rules are made anew. */
+/*
+ * The interpreter may have been incomplete, and stubs are made as they are needed: their rules are
+ * made anew.
+ */
 static bool look_again(const struct runtime_instance *instance, struct runtime_process *process,
 		       bool *is_settled)
 {
-	(void)instance;
-	(void)process;
+	struct hotspot_layout layout;
+
+	if (!hotspot_vm_describe(&build_of(instance)->vm, instance->pid, instance->bias, &layout))
+		process->hotspot = layout;
 	*is_settled = true;
 	return true;
 }
