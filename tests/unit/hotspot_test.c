@@ -305,6 +305,52 @@ TEST(a_block_of_any_contents_is_bounded)
 	CHECK_EQ(blob.frame_bytes, 0);
 }
 
+#define CLAIMED_BYTES (512U << 10)
+
+struct ends {
+	uint64_t low; /* address of the first possible end */
+	size_t n;
+};
+
+static void count_ends(uint64_t address, const struct unwind_rule *rule, void *arg)
+{
+	struct ends *ends = arg;
+
+	(void)rule;
+	ends->n += address >= ends->low;
+}
+
+/* Stubs that all claim the same code, more than a JVM has. */
+TEST(code_of_stubs_is_bounded)
+{
+	static struct {
+		uint64_t segments;
+		uint8_t is_used;
+		uint32_t begin, end;
+		const char *name;
+		uint8_t unused[96];
+	} stubs[2 * CLAIMED_BYTES / 128];
+	struct hotspot_layout layout = { .log2_segment = 7,
+					 .header_bytes = 16,
+					 .block_used = 8,
+					 .code_begin = 12,
+					 .code_end = 16,
+					 .name = 24,
+					 .frame_words = 64 };
+	struct ends ends = { (uint64_t)stubs + CLAIMED_BYTES, 0 };
+
+	for (size_t i = 0; i < 64; i++) {
+		stubs[i].segments = stubs[i].is_used = 1;
+		stubs[i].begin = 64 * 128;
+		stubs[i].end = stubs[i].begin + CLAIMED_BYTES;
+		stubs[i].name = "StubRoutines (1)";
+	}
+	layout.interpreter_low = layout.heaps[0].low = (uint64_t)stubs;
+	layout.heaps[0].high = (uint64_t)stubs + sizeof(stubs);
+	hotspot_stubs_visit(&layout, getpid(), &(struct runtime_rows){ count_ends, &ends });
+	CHECK_EQ(ends.n, 16);
+}
+
 TEST(a_compiled_method_that_was_freed_has_no_scopes)
 {
 	struct hotspot_vm vm = { .layout = lying_layout() };

@@ -15,7 +15,8 @@
 #include "runtimes/hotspot/stubs.h"
 
 #define WORD	       8
-#define CODE_MAX_BYTES (1U << 20)
+#define CODE_MAX_BYTES (1U << 20) /* of a stub */
+#define CODE_ALL_BYTES (8U << 20) /* of all stubs; a JVM has 1 MB */
 #define BLOCKS_MAX     65536
 #define REX_W	       8
 
@@ -535,6 +536,18 @@ static void add_stub(const struct hotspot_blob *blob, pid_t pid, const struct ru
 	free(code);
 }
 
+/* Returns true for a stub that gets rules, and takes its code from the bytes that are left. */
+static bool take_stub(const struct hotspot_blob *blob, const struct hotspot_heap *heap,
+		      uint64_t *left)
+{
+	uint64_t bytes = blob->end - blob->begin;
+
+	if (!blob->is_used || !is_wanted(blob) || blob->end > heap->high || bytes > *left)
+		return false;
+	*left -= bytes;
+	return true;
+}
+
 /* Returns the heap that has the stubs: the interpreter's. */
 static const struct hotspot_heap *stub_heap(const struct hotspot_layout *layout)
 {
@@ -550,14 +563,14 @@ void hotspot_stubs_visit(const struct hotspot_layout *layout, pid_t pid,
 			 const struct runtime_rows *rows)
 {
 	const struct hotspot_heap *heap = stub_heap(layout);
-	uint64_t at = heap->low, segments;
+	uint64_t at = heap->low, left = CODE_ALL_BYTES, segments;
 	struct hotspot_blob blob;
 
 	for (size_t i = 0; i < BLOCKS_MAX && at < heap->high; i++) {
 		segments = hotspot_blob_read(layout, pid, at, &blob);
 		if (!segments)
 			break;
-		if (blob.is_used && is_wanted(&blob))
+		if (take_stub(&blob, heap, &left))
 			add_stub(&blob, pid, rows);
 		at += segments << layout->log2_segment;
 	}
