@@ -116,6 +116,23 @@ TEST(a_guess_does_not_change_what_is_known)
 	CHECK_EQ(rules.at[6].kind, UNWIND_GAP);
 }
 
+/* Found by the sanitizer for undefined behavior: sums of offsets exceed an int. */
+TEST(a_stack_of_gigabytes_is_unknown)
+{
+	static const uint8_t code[] = {
+		0x48, 0x81, 0xec, 0xff, 0xff, 0xff, 0x7f,	/* 0: sub $0x7fffffff,%rsp */
+		0x90,						/* 7: nop */
+		0xc3,						/* 8: ret */
+		0x48, 0x8d, 0xa4, 0x24, 0x00, 0x00, 0x00, 0x80, /* 9: lea -0x80000000(%rsp),%rsp */
+		0x90,						/* 17: nop */
+		0xc3,						/* 18: ret */
+	};
+	struct rules rules = rules_of(code, sizeof(code), true);
+
+	CHECK_EQ(rules.at[7].kind, UNWIND_GAP);
+	CHECK_EQ(rules.at[17].kind, UNWIND_GAP);
+}
+
 TEST(code_that_nothing_reaches_has_no_rule)
 {
 	static const uint8_t code[] = { 0xc3, 0xf4, 0xf4, 0x06, 0x06 }; /* ret; hlt; no code */

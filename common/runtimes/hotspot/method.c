@@ -151,7 +151,7 @@ char *hotspot_method_file(const struct hotspot_vm *vm, pid_t pid, uint64_t metho
  */
 static uint32_t find_line(const uint8_t *table, size_t n, int32_t position, bool is_sparse)
 {
-	int32_t at_position = 0, at_line = 0;
+	int64_t at_position = 0, at_line = 0;
 	uint32_t line = 0;
 
 	for (size_t at = 0; at < n && table[at];) {

@@ -90,23 +90,26 @@ static bool ends_path(const struct step *step)
 }
 
 /* Returns true for n(%rsp) with the offset in *at. */
-static bool is_at_sp(const struct step *step, int32_t *at)
+static bool is_at_sp(const struct step *step, int64_t *at)
 {
 	const uint8_t *p = step->code + step->insn.modrm_at;
 	uint8_t mode = step->insn.modrm >> 6;
+	int32_t far;
 
 	*at = 0;
 	if (mode == 3 || (step->insn.modrm & 7) != 4 || p[1] != 0x24 || step->insn.rex & 3)
 		return false;
 	if (mode == 1)
 		*at = (p[2] ^ 0x80) - 0x80;
-	if (mode == 2)
-		memcpy(at, p + 2, sizeof(*at));
+	if (mode == 2) {
+		memcpy(&far, p + 2, sizeof(far));
+		*at = far;
+	}
 	return true;
 }
 
 /* Returns the immediate operand of "add" and "sub". */
-static int32_t immediate(const struct step *step)
+static int64_t immediate(const struct step *step)
 {
 	const uint8_t *p = step->code + step->insn.bytes;
 	int32_t n;
@@ -157,16 +160,16 @@ static int32_t stack_bytes(int32_t stack)
 	return stack & STACK_BYTES;
 }
 
-static int32_t make_stack(int32_t bytes, int32_t saved)
+static int32_t make_stack(int64_t bytes, int64_t saved)
 {
 	if (bytes < WORD || bytes > STACK_BYTES || bytes % WORD || saved < 0 ||
 	    saved > STACK_SAVED_MAX)
 		return STACK_UNKNOWN;
-	return bytes | saved << STACK_SAVED_SHIFT;
+	return (int32_t)(bytes | saved << STACK_SAVED_SHIFT);
 }
 
 /* Moves rsp down by n bytes, which doesn't matter if it isn't counted from. */
-static int32_t grow(int32_t stack, int32_t n)
+static int32_t grow(int32_t stack, int64_t n)
 {
 	if (stack & STACK_BY_RBP)
 		return stack;
@@ -226,7 +229,7 @@ static bool move_pointers(int32_t *stack, const struct step *step)
  */
 static bool save_rbp(int32_t *stack, const struct step *step)
 {
-	int32_t at, words;
+	int64_t at, words;
 
 	if ((!is_wide(step, 0x89) && !is_wide(step, 0x8b)) || x86_reg(&step->insn) != RBP ||
 	    !is_at_sp(step, &at) || at % WORD)
@@ -244,7 +247,7 @@ static bool save_rbp(int32_t *stack, const struct step *step)
 /* Handles arithmetic on rsp. Returns false for another instruction. */
 static bool move_sp(int32_t *stack, const struct step *step, bool has_frame)
 {
-	int32_t at;
+	int64_t at;
 
 	if ((is_wide(step, 0x81) || is_wide(step, 0x83)) && is_on_register(step, RSP)) {
 		if (operation(step) == 5 || operation(step) == 0)
