@@ -551,7 +551,7 @@ bool runtime_frames_update(struct runtime_frames *frames, pid_t pid)
 	struct process_entry *entry = find_entry(frames, pid);
 	struct runtime_instance instance = { .pid = pid, .lines = frames->settings.lines };
 	struct runtime_process process;
-	int err;
+	int err = 0;
 
 	if (p && is_too_early(frames, p->published))
 		return false;
@@ -566,7 +566,7 @@ bool runtime_frames_update(struct runtime_frames *frames, pid_t pid)
 			return true;
 		}
 	}
-	if (entry)
+	if (entry || err)
 		runtime_frames_forget(frames, pid);
 	return true;
 }

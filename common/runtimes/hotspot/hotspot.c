@@ -19,7 +19,6 @@
 struct build {
 	struct runtime_file file;
 	struct hotspot_tables tables;
-	struct hotspot_vm vm; /* version 0: not read yet */
 };
 
 static struct build *build_of(const struct runtime_instance *instance)
@@ -44,30 +43,22 @@ static struct runtime_file *recognise(const struct elf64 *elf)
 	return &build->file;
 }
 
-/* Reads the file's description with its first process. */
-static int read_build(struct build *build, const struct runtime_instance *instance)
+/* Reads the tables of the process itself: another process of the file may have changed its own. */
+static int read_vm(const struct runtime_instance *instance, struct hotspot_vm *vm)
 {
-	int err;
-
-	if (build->vm.version)
-		return 0;
-	err = hotspot_vm_read(&build->vm, &build->tables, instance->pid, instance->bias);
-	if (err) {
-		build->vm.version = 0;
-		return err;
-	}
-	snprintf(build->file.title, sizeof(build->file.title), "Java %u", build->vm.version);
-	return 0;
+	return hotspot_vm_read(vm, &build_of(instance)->tables, instance->pid, instance->bias);
 }
 
 static int describe(const struct runtime_instance *instance, struct runtime_process *process)
 {
-	struct build *build = build_of(instance);
-	int err = read_build(build, instance);
+	struct runtime_file *file = instance->file;
+	struct hotspot_vm vm;
+	int err = read_vm(instance, &vm);
 
-	return err ? err
-		   : hotspot_vm_describe(&build->vm, instance->pid, instance->bias,
-					 &process->hotspot);
+	if (err)
+		return err;
+	snprintf(file->title, sizeof(file->title), "Java %u", vm.version);
+	return hotspot_vm_describe(&vm, instance->pid, instance->bias, &process->hotspot);
 }
 
 /*
@@ -77,10 +68,10 @@ static int describe(const struct runtime_instance *instance, struct runtime_proc
 static bool look_again(const struct runtime_instance *instance, struct runtime_process *process,
 		       bool *is_settled)
 {
-	struct hotspot_layout layout;
+	struct runtime_process described = *process;
 
-	if (!hotspot_vm_describe(&build_of(instance)->vm, instance->pid, instance->bias, &layout))
-		process->hotspot = layout;
+	if (!describe(instance, &described))
+		*process = described;
 	*is_settled = true;
 	return true;
 }
@@ -139,8 +130,27 @@ struct frame {
 };
 
 struct state {
+	bool has_vm;
+	struct hotspot_vm vm;
 	struct frame *frames[FRAMES_CACHED]; /* by hash; NULL: none */
 };
+
+/* Creates the state of a process with its first function. False: its tables are unreadable. */
+static bool has_vm(struct runtime_instance *instance)
+{
+	struct state *state = instance->state;
+
+	if (!state) {
+		instance->state = state = mem_zalloc(1, sizeof(*state));
+		state->has_vm = !read_vm(instance, &state->vm);
+	}
+	return state->has_vm;
+}
+
+static const struct hotspot_vm *vm_of(const struct runtime_instance *instance)
+{
+	return &((const struct state *)instance->state)->vm;
+}
 
 static void free_frame(struct frame *frame)
 {
@@ -166,8 +176,6 @@ static struct frame **find_frame(struct runtime_instance *instance,
 	struct state *state = instance->state;
 	uint64_t hash = hash_add(hash_add(compiled->blob, compiled->compile_id), pc);
 
-	if (!state)
-		instance->state = state = mem_zalloc(1, sizeof(*state));
 	return &state->frames[hash % FRAMES_CACHED];
 }
 
@@ -182,7 +190,7 @@ static bool is_frame(const struct frame *frame, const struct hotspot_compiled *c
 static bool read_method(const struct runtime_instance *instance, const struct hotspot_scope *scope,
 			struct method *method)
 {
-	const struct hotspot_vm *vm = &build_of(instance)->vm;
+	const struct hotspot_vm *vm = vm_of(instance);
 
 	method->name = hotspot_method_name(&vm->layout, instance->pid, scope->method);
 	if (!method->name || !instance->lines)
@@ -197,7 +205,7 @@ static struct frame *read_frame(const struct runtime_instance *instance,
 				const struct hotspot_compiled *compiled,
 				const struct runtime_position *position)
 {
-	const struct hotspot_vm *vm = &build_of(instance)->vm;
+	const struct hotspot_vm *vm = vm_of(instance);
 	struct hotspot_scope scopes[RUNTIME_MAX_CALLS];
 	size_t n = hotspot_scopes_find(vm, instance->pid, compiled, position->pc,
 				       position->is_return, scopes, RUNTIME_MAX_CALLS);
@@ -282,7 +290,7 @@ static size_t resolve(struct runtime_instance *instance, const struct runtime_fu
 	if (f->n_lines != sizeof(origin))
 		return 0;
 	memcpy(&origin, f->lines, sizeof(origin));
-	if (!instance)
+	if (!instance || !has_vm(instance))
 		return resolve_alone(f, calls);
 	if (!origin.compiled.blob)
 		return resolve_interpreted(instance, f, &origin, position, calls);
