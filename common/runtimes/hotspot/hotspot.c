@@ -112,7 +112,8 @@ static struct runtime_function *read_function(const struct runtime_def *header, 
 
 /* ---- frames ---- */
 
-#define FRAMES_CACHED 4096
+#define FRAMES_CACHED  4096
+#define METHODS_CACHED (16 * FRAMES_CACHED) /* of all frames, which are evicted at this number */
 
 /* A method that a frame runs. */
 struct method {
@@ -133,6 +134,7 @@ struct state {
 	bool has_vm;
 	struct hotspot_vm vm;
 	struct frame *frames[FRAMES_CACHED]; /* by hash; NULL: none */
+	size_t n_methods;
 };
 
 /* Creates the state of a process with its first function. False: its tables are unreadable. */
@@ -161,19 +163,28 @@ static void free_frame(struct frame *frame)
 	free(frame);
 }
 
-static void release(struct runtime_instance *instance)
+static void evict_frame(struct state *state, struct frame **frame)
 {
-	struct state *state = instance->state;
-
-	for (size_t i = 0; i < FRAMES_CACHED; i++)
-		free_frame(state->frames[i]);
-	free(state);
+	state->n_methods -= *frame ? (*frame)->n : 0;
+	free_frame(*frame);
+	*frame = NULL;
 }
 
-static struct frame **find_frame(struct runtime_instance *instance,
-				 const struct hotspot_compiled *compiled, uint64_t pc)
+static void evict_frames(struct state *state)
 {
-	struct state *state = instance->state;
+	for (size_t i = 0; i < FRAMES_CACHED; i++)
+		evict_frame(state, &state->frames[i]);
+}
+
+static void release(struct runtime_instance *instance)
+{
+	evict_frames(instance->state);
+	free(instance->state);
+}
+
+static struct frame **find_frame(struct state *state, const struct hotspot_compiled *compiled,
+				 uint64_t pc)
+{
 	uint64_t hash = hash_add(hash_add(compiled->blob, compiled->compile_id), pc);
 
 	return &state->frames[hash % FRAMES_CACHED];
@@ -229,12 +240,16 @@ static const struct frame *get_frame(struct runtime_instance *instance,
 				     const struct hotspot_compiled *compiled,
 				     const struct runtime_position *position)
 {
-	struct frame **known = find_frame(instance, compiled, position->pc);
+	struct state *state = instance->state;
+	struct frame **known = find_frame(state, compiled, position->pc);
 
 	if (is_frame(*known, compiled, position))
 		return *known;
-	free_frame(*known);
+	evict_frame(state, known);
+	if (state->n_methods >= METHODS_CACHED)
+		evict_frames(state);
 	*known = read_frame(instance, compiled, position);
+	state->n_methods += *known ? (*known)->n : 0;
 	return *known;
 }
 
