@@ -101,6 +101,8 @@ TEST_UNLESS(python_lacks, functions_of_python_are_where_its_threads_wait)
 	struct proc *tool = tool_run("dump", "-f", "-p", pid_text(work->pid));
 
 	CHECK_HAS(tool->out, "<module> (waits.py);outer (waits.py);inner (waits.py);");
+	tool = tool_run("dump", "-f", "--lines", "-p", pid_text(work->pid));
+	CHECK_HAS(tool->out, "<module> (waits.py:7);outer (waits.py:6);inner (waits.py:4);");
 }
 
 #define NODE "/usr/bin/node"

@@ -81,7 +81,7 @@ struct snapshot *snapshot_new(bool lines)
 					    .find_runtime = walker_runtime };
 
 	s->processes = processes_new(&(struct processes_options){ .max_mappings = MAPPINGS_MAX });
-	s->walker = walker_new(s->processes);
+	s->walker = walker_new(s->processes, lines);
 	options.arg = s->walker;
 	s->resolver = resolver_new(s->processes, &options);
 	s->lock_names = lock_names_new(s->processes, false);

@@ -19,6 +19,7 @@ struct walker {
 	struct unwind_tables *tables;
 	struct unwind_mapping *mappings;
 	struct unwind_procs *procs;
+	bool lines;
 	pid_t pid;			  /* process whose threads are walked */
 	struct runtime_instance instance; /* file NULL: no managed runtime */
 	struct runtime_process process;
@@ -40,7 +41,7 @@ static void drop_shard(uint32_t n, struct unwind_shard *shard, void *arg)
 	free(shard);
 }
 
-struct walker *walker_new(struct processes *processes)
+struct walker *walker_new(struct processes *processes, bool lines)
 {
 	struct walker *walker = mem_zalloc(1, sizeof(*walker));
 	struct unwind_backing *backing = &walker->backing;
@@ -52,6 +53,7 @@ struct walker *walker_new(struct processes *processes)
 	backing->new_shard = new_shard;
 	backing->drop_shard = drop_shard;
 	walker->mappings = mem_zalloc(MAPPINGS_MAX, sizeof(*walker->mappings));
+	walker->lines = lines;
 	walker->tables = unwind_tables_new(backing);
 	walker->procs = unwind_procs_new(processes, walker->tables, walker->mappings, MAPPINGS_MAX);
 	return walker;
@@ -106,6 +108,7 @@ static void begin_runtime(struct walker *walker, struct maps *maps)
 	const struct runtime_code *code;
 
 	walker->instance.pid = walker->pid;
+	walker->instance.lines = walker->lines;
 	walker->process = (struct runtime_process){};
 	if (!find_runtime(walker, maps)) {
 		end_runtime(walker);
@@ -168,6 +171,7 @@ static size_t walk_runtime(struct walker *walker, const struct unwind_thread *th
 					 .tgid = thread->tgid,
 					 .base = thread->regs.thread_base,
 					 .process = walker->process,
+					 .lines = walker->lines,
 					 .is_complete = *reason == UNWIND_COMPLETE,
 					 .sps = frames->sps,
 					 .bps = frames->bps,

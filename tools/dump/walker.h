@@ -13,8 +13,8 @@
 
 struct walker;
 
-/* Creates a walker; processes is borrowed. Freed with walker_free(). */
-struct walker *walker_new(struct processes *processes);
+/* Creates a walker; processes is borrowed. lines: of managed code. Freed with walker_free(). */
+struct walker *walker_new(struct processes *processes, bool lines);
 void walker_free(struct walker *walker);
 
 /* Prepares tables for a process, whose threads are walked next. maps: borrowed, NULL: none. */
