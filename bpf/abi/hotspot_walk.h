@@ -413,7 +413,7 @@ UNWIND_INLINE bool hotspot_read_method(struct unwind_state *s, struct hotspot_wa
 /* Sets the fingerprint, which no other method of the process has, also after this one is freed. */
 UNWIND_INLINE void hotspot_identify(struct hotspot_walk *w)
 {
-	__u64 hash = runtime_mix(w->serial, w->method);
+	__u64 hash = runtime_mix(w->serial, w->method ? w->method : hotspot_u64(w, name));
 
 	if (w->blob) {
 		hash = runtime_mix(runtime_mix(hash, w->blob), w->compile_id);

@@ -163,7 +163,10 @@ __noinline int runtime_push_noted(__u32 slot, __u32 first)
 
 /* ---- processes ---- */
 
-/* Copies a parent's layout to its child, with a new serial: the child makes other functions. */
+/*
+ * Copies a parent's layout to its child, with a new serial: the child makes other functions. Rules
+ * are not copied, since the loader removes the parent's when it exits.
+ */
 static __always_inline void runtimes_fork(__u32 parent, __u32 child)
 {
 	struct runtime_process *process, childs;
@@ -175,6 +178,7 @@ static __always_inline void runtimes_fork(__u32 parent, __u32 child)
 		return;
 	childs = *process;
 	childs.serial = runtime_mix(bpf_ktime_get_ns(), child);
+	childs.rules.n_pages = 0;
 	bpf_map_update_elem(&runtime_processes, &child, &childs, BPF_ANY);
 }
 

@@ -90,6 +90,12 @@ static struct stack_flaw stack_flaw_find(struct processes *processes, const stru
 
 /* ---- functions of runtimes ---- */
 
+/*
+ * Number of a stack's locations from which on a frame of managed code is its own function alone,
+ * without inlined ones: a process that lies may have RUNTIME_MAX_CALLS in each frame.
+ */
+#define MANY_PLACES 1024
+
 /* Locations of a stack, leaf first. */
 struct place_list {
 	struct place *items;
@@ -168,8 +174,9 @@ static struct runtime_position take_position(struct rest *r)
 
 static void append_calls(struct rest *r, const struct runtime_position *position)
 {
+	struct runtime_instance *instance = r->out->n < MANY_PLACES ? r->instance : NULL;
 	struct runtime_call calls[RUNTIME_MAX_CALLS];
-	size_t n = meanings_resolve(r->meanings, r->instance, (pid_t)r->def->tgid, position, calls);
+	size_t n = meanings_resolve(r->meanings, instance, (pid_t)r->def->tgid, position, calls);
 
 	for (size_t i = 0; i < n; i++)
 		append_place(r->out, (struct place){ .function = calls[i].function,

@@ -118,6 +118,12 @@ static struct runtime_programs *programs_watch(struct run *run, struct watch *wa
 
 /* ---- frames ---- */
 
+/*
+ * Ratio of the time for which a process has been starting to that until its next description: some
+ * never start.
+ */
+#define STARTING_RATIO 10
+
 /* Properties of a file, attached to its struct file. */
 struct part {
 	struct runtime_file *runtime; /* NULL: not a runtime's file */
@@ -127,6 +133,7 @@ struct part {
 struct process_entry {
 	struct hashlink link;
 	bool is_starting;		  /* no layout yet: describe() returned -EAGAIN */
+	uint64_t since_ns, again_ns;	  /* times of its first and its next description */
 	struct runtime_instance instance; /* file: valid as long as the published mappings */
 	struct runtime_process process;
 	struct unwind_run rows; /* rules of the process's own code */
@@ -507,6 +514,11 @@ static void take_description(const struct runtime_frames *frames, struct process
 			     const struct runtime_instance *instance,
 			     const struct runtime_process *process, int err)
 {
+	uint64_t now_ns = clock_now_ns();
+
+	if (!entry->is_starting || !is_same(&entry->instance, instance))
+		entry->since_ns = now_ns;
+	entry->again_ns = now_ns + (now_ns - entry->since_ns) / STARTING_RATIO;
 	release_state(&entry->instance);
 	entry->instance = *instance;
 	entry->process = *process;
@@ -539,7 +551,7 @@ bool runtime_frames_update(struct runtime_frames *frames, pid_t pid)
 	struct process_entry *entry = find_entry(frames, pid);
 	struct runtime_instance instance = { .pid = pid, .lines = frames->settings.lines };
 	struct runtime_process process;
-	int err;
+	int err = 0;
 
 	if (p && is_too_early(frames, p->published))
 		return false;
@@ -554,7 +566,7 @@ bool runtime_frames_update(struct runtime_frames *frames, pid_t pid)
 			return true;
 		}
 	}
-	if (entry)
+	if (entry || err)
 		runtime_frames_forget(frames, pid);
 	return true;
 }
@@ -606,7 +618,7 @@ size_t runtime_frames_walk(const struct runtime_frames *frames, const struct unw
 
 /*
  * Searches for missing details of a layout, at each stack without functions; once the layout is
- * settled, at growing intervals.
+ * settled, at growing intervals, as while the runtime is starting.
  */
 void runtime_frames_miss(struct runtime_frames *frames, pid_t pid)
 {
@@ -619,7 +631,8 @@ void runtime_frames_miss(struct runtime_frames *frames, pid_t pid)
 		return;
 	}
 	if (entry->is_starting) {
-		runtime_frames_update(frames, pid);
+		if (clock_now_ns() >= entry->again_ns)
+			runtime_frames_update(frames, pid);
 		return;
 	}
 	n = entry->n_misses + 1;

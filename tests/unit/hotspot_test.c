@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* HotSpot: rules of stubs, numbers, names, and descriptions of processes that lie. */
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -113,6 +114,23 @@ TEST(a_guess_does_not_change_what_is_known)
 	CHECK_EQ(rules.at[4].kind, UNWIND_BP);
 	check_sp(&rules.at[5], 8);
 	CHECK_EQ(rules.at[6].kind, UNWIND_GAP);
+}
+
+/* Found by the sanitizer for undefined behavior: sums of offsets exceed an int. */
+TEST(a_stack_of_gigabytes_is_unknown)
+{
+	static const uint8_t code[] = {
+		0x48, 0x81, 0xec, 0xff, 0xff, 0xff, 0x7f,	/* 0: sub $0x7fffffff,%rsp */
+		0x90,						/* 7: nop */
+		0xc3,						/* 8: ret */
+		0x48, 0x8d, 0xa4, 0x24, 0x00, 0x00, 0x00, 0x80, /* 9: lea -0x80000000(%rsp),%rsp */
+		0x90,						/* 17: nop */
+		0xc3,						/* 18: ret */
+	};
+	struct rules rules = rules_of(code, sizeof(code), true);
+
+	CHECK_EQ(rules.at[7].kind, UNWIND_GAP);
+	CHECK_EQ(rules.at[17].kind, UNWIND_GAP);
 }
 
 TEST(code_that_nothing_reaches_has_no_rule)
@@ -304,6 +322,52 @@ TEST(a_block_of_any_contents_is_bounded)
 	CHECK_EQ(blob.frame_bytes, 0);
 }
 
+#define CLAIMED_BYTES (512U << 10)
+
+struct ends {
+	uint64_t low; /* address of the first possible end */
+	size_t n;
+};
+
+static void count_ends(uint64_t address, const struct unwind_rule *rule, void *arg)
+{
+	struct ends *ends = arg;
+
+	(void)rule;
+	ends->n += address >= ends->low;
+}
+
+/* Stubs that all claim the same code, more than a JVM has. */
+TEST(code_of_stubs_is_bounded)
+{
+	static struct {
+		uint64_t segments;
+		uint8_t is_used;
+		uint32_t begin, end;
+		const char *name;
+		uint8_t unused[96];
+	} stubs[2 * CLAIMED_BYTES / 128];
+	struct hotspot_layout layout = { .log2_segment = 7,
+					 .header_bytes = 16,
+					 .block_used = 8,
+					 .code_begin = 12,
+					 .code_end = 16,
+					 .name = 24,
+					 .frame_words = 64 };
+	struct ends ends = { (uint64_t)stubs + CLAIMED_BYTES, 0 };
+
+	for (size_t i = 0; i < 64; i++) {
+		stubs[i].segments = stubs[i].is_used = 1;
+		stubs[i].begin = 64 * 128;
+		stubs[i].end = stubs[i].begin + CLAIMED_BYTES;
+		stubs[i].name = "StubRoutines (1)";
+	}
+	layout.interpreter_low = layout.heaps[0].low = (uint64_t)stubs;
+	layout.heaps[0].high = (uint64_t)stubs + sizeof(stubs);
+	hotspot_stubs_visit(&layout, getpid(), &(struct runtime_rows){ count_ends, &ends });
+	CHECK_EQ(ends.n, 16);
+}
+
 TEST(a_compiled_method_that_was_freed_has_no_scopes)
 {
 	struct hotspot_vm vm = { .layout = lying_layout() };
@@ -315,4 +379,45 @@ TEST(a_compiled_method_that_was_freed_has_no_scopes)
 	CHECK_EQ(hotspot_scopes_find(&vm, getpid(), &compiled, (uint64_t)heap + 64, true, scopes,
 				     ARRAY_SIZE(scopes)),
 		 0);
+}
+
+/* ---- processes that are starting ---- */
+
+/* A buffer of code, as it is while the interpreter is made: end is where the code ends. */
+static struct queue {
+	uint64_t buffer;
+	uint32_t limit, end;
+} queue = { 0x1000, 0x500, 0 }, *interpreter = &queue;
+
+static int describe_starting(struct hotspot_layout *layout)
+{
+	static struct code_heap {
+		uint64_t low, high, segments;
+		uint32_t log2;
+	} code = { 0x1000, 0x2000, 0x3000, 7 }, *heaps = &code;
+	static uint64_t call_stub = 0x1800;
+	const struct hotspot_vm vm = {
+		.heaps = (uint64_t)&heaps,
+		.interpreter = (uint64_t)&interpreter,
+		.call_stub = (uint64_t)&call_stub,
+		.has_one_heap = true,
+		.heap_segments = offsetof(struct code_heap, segments),
+		.heap_log2 = offsetof(struct code_heap, log2),
+		.space_high = offsetof(struct code_heap, high),
+		.queue_end = offsetof(struct queue, end),
+	};
+
+	return hotspot_vm_describe(&vm, getpid(), 0, layout);
+}
+
+TEST(the_interpreter_ends_with_its_code)
+{
+	struct hotspot_layout layout;
+
+	queue.end = 0;
+	CHECK_EQ(describe_starting(&layout), -EAGAIN);
+	queue.end = 0x300;
+	CHECK_EQ(describe_starting(&layout), 0);
+	CHECK_EQ(layout.interpreter_low, 0x1000);
+	CHECK_EQ(layout.interpreter_high, 0x1300);
 }

@@ -156,6 +156,12 @@ static uint64_t find_thread_base(pid_t pid, pid_t tid)
 	return peek_all(pid, base + SELF, &self, sizeof(self)) && self == base ? base : 0;
 }
 
+/* Returns true if frames are found by the thread pointer, not on the native stack. */
+static bool needs_base(const struct walker *walker)
+{
+	return !(RUNTIME_BIT(walker->process.kind) & RUNTIME_ON_STACK);
+}
+
 static size_t walk_runtime(struct walker *walker, const struct unwind_thread *thread,
 			   const struct runtime_definer *definer,
 			   const struct native_frames *frames, size_t n, uint64_t *words,
@@ -174,7 +180,8 @@ static size_t walk_runtime(struct walker *walker, const struct unwind_thread *th
 					 .definer = *definer };
 	bool is_cut = false;
 
-	if (!walker->instance.file || !walked.base || *reason == UNWIND_RAN_ON)
+	if (!walker->instance.file || (needs_base(walker) && !walked.base) ||
+	    *reason == UNWIND_RAN_ON)
 		return n;
 	n = walker->instance.file->code->walk(&walked, words, STACK_WORDS, &is_cut);
 	if (is_cut && walked.is_complete)

@@ -19,7 +19,6 @@
 struct build {
 	struct runtime_file file;
 	struct hotspot_tables tables;
-	struct hotspot_vm vm; /* version 0: not read yet */
 };
 
 static struct build *build_of(const struct runtime_instance *instance)
@@ -44,38 +43,35 @@ static struct runtime_file *recognise(const struct elf64 *elf)
 	return &build->file;
 }
 
-/* Reads the file's description with its first process. */
-static int read_build(struct build *build, const struct runtime_instance *instance)
+/* Reads the tables of the process itself: another process of the file may have changed its own. */
+static int read_vm(const struct runtime_instance *instance, struct hotspot_vm *vm)
 {
-	int err;
-
-	if (build->vm.version)
-		return 0;
-	err = hotspot_vm_read(&build->vm, &build->tables, instance->pid, instance->bias);
-	if (err) {
-		build->vm.version = 0;
-		return err;
-	}
-	snprintf(build->file.title, sizeof(build->file.title), "Java %u", build->vm.version);
-	return 0;
+	return hotspot_vm_read(vm, &build_of(instance)->tables, instance->pid, instance->bias);
 }
 
 static int describe(const struct runtime_instance *instance, struct runtime_process *process)
 {
-	struct build *build = build_of(instance);
-	int err = read_build(build, instance);
+	struct runtime_file *file = instance->file;
+	struct hotspot_vm vm;
+	int err = read_vm(instance, &vm);
 
-	return err ? err
-		   : hotspot_vm_describe(&build->vm, instance->pid, instance->bias,
-					 &process->hotspot);
+	if (err)
+		return err;
+	snprintf(file->title, sizeof(file->title), "Java %u", vm.version);
+	return hotspot_vm_describe(&vm, instance->pid, instance->bias, &process->hotspot);
 }
 
-/* Stubs are made as they are needed: their rules are made anew. */
+/*
+ * The interpreter may have been incomplete, and stubs are made as they are needed: their rules are
+ * made anew.
+ */
 static bool look_again(const struct runtime_instance *instance, struct runtime_process *process,
 		       bool *is_settled)
 {
-	(void)instance;
-	(void)process;
+	struct runtime_process described = *process;
+
+	if (!describe(instance, &described))
+		*process = described;
 	*is_settled = true;
 	return true;
 }
@@ -116,7 +112,8 @@ static struct runtime_function *read_function(const struct runtime_def *header, 
 
 /* ---- frames ---- */
 
-#define FRAMES_CACHED 4096
+#define FRAMES_CACHED  4096
+#define METHODS_CACHED (16 * FRAMES_CACHED) /* of all frames, which are evicted at this number */
 
 /* A method that a frame runs. */
 struct method {
@@ -134,8 +131,28 @@ struct frame {
 };
 
 struct state {
+	bool has_vm;
+	struct hotspot_vm vm;
 	struct frame *frames[FRAMES_CACHED]; /* by hash; NULL: none */
+	size_t n_methods;
 };
+
+/* Creates the state of a process with its first function. False: its tables are unreadable. */
+static bool has_vm(struct runtime_instance *instance)
+{
+	struct state *state = instance->state;
+
+	if (!state) {
+		instance->state = state = mem_zalloc(1, sizeof(*state));
+		state->has_vm = !read_vm(instance, &state->vm);
+	}
+	return state->has_vm;
+}
+
+static const struct hotspot_vm *vm_of(const struct runtime_instance *instance)
+{
+	return &((const struct state *)instance->state)->vm;
+}
 
 static void free_frame(struct frame *frame)
 {
@@ -146,23 +163,30 @@ static void free_frame(struct frame *frame)
 	free(frame);
 }
 
-static void release(struct runtime_instance *instance)
+static void evict_frame(struct state *state, struct frame **frame)
 {
-	struct state *state = instance->state;
-
-	for (size_t i = 0; i < FRAMES_CACHED; i++)
-		free_frame(state->frames[i]);
-	free(state);
+	state->n_methods -= *frame ? (*frame)->n : 0;
+	free_frame(*frame);
+	*frame = NULL;
 }
 
-static struct frame **find_frame(struct runtime_instance *instance,
-				 const struct hotspot_compiled *compiled, uint64_t pc)
+static void evict_frames(struct state *state)
 {
-	struct state *state = instance->state;
+	for (size_t i = 0; i < FRAMES_CACHED; i++)
+		evict_frame(state, &state->frames[i]);
+}
+
+static void release(struct runtime_instance *instance)
+{
+	evict_frames(instance->state);
+	free(instance->state);
+}
+
+static struct frame **find_frame(struct state *state, const struct hotspot_compiled *compiled,
+				 uint64_t pc)
+{
 	uint64_t hash = hash_add(hash_add(compiled->blob, compiled->compile_id), pc);
 
-	if (!state)
-		instance->state = state = mem_zalloc(1, sizeof(*state));
 	return &state->frames[hash % FRAMES_CACHED];
 }
 
@@ -177,7 +201,7 @@ static bool is_frame(const struct frame *frame, const struct hotspot_compiled *c
 static bool read_method(const struct runtime_instance *instance, const struct hotspot_scope *scope,
 			struct method *method)
 {
-	const struct hotspot_vm *vm = &build_of(instance)->vm;
+	const struct hotspot_vm *vm = vm_of(instance);
 
 	method->name = hotspot_method_name(&vm->layout, instance->pid, scope->method);
 	if (!method->name || !instance->lines)
@@ -192,7 +216,7 @@ static struct frame *read_frame(const struct runtime_instance *instance,
 				const struct hotspot_compiled *compiled,
 				const struct runtime_position *position)
 {
-	const struct hotspot_vm *vm = &build_of(instance)->vm;
+	const struct hotspot_vm *vm = vm_of(instance);
 	struct hotspot_scope scopes[RUNTIME_MAX_CALLS];
 	size_t n = hotspot_scopes_find(vm, instance->pid, compiled, position->pc,
 				       position->is_return, scopes, RUNTIME_MAX_CALLS);
@@ -216,12 +240,16 @@ static const struct frame *get_frame(struct runtime_instance *instance,
 				     const struct hotspot_compiled *compiled,
 				     const struct runtime_position *position)
 {
-	struct frame **known = find_frame(instance, compiled, position->pc);
+	struct state *state = instance->state;
+	struct frame **known = find_frame(state, compiled, position->pc);
 
 	if (is_frame(*known, compiled, position))
 		return *known;
-	free_frame(*known);
+	evict_frame(state, known);
+	if (state->n_methods >= METHODS_CACHED)
+		evict_frames(state);
 	*known = read_frame(instance, compiled, position);
+	state->n_methods += *known ? (*known)->n : 0;
 	return *known;
 }
 
@@ -277,7 +305,7 @@ static size_t resolve(struct runtime_instance *instance, const struct runtime_fu
 	if (f->n_lines != sizeof(origin))
 		return 0;
 	memcpy(&origin, f->lines, sizeof(origin));
-	if (!instance)
+	if (!instance || !has_vm(instance))
 		return resolve_alone(f, calls);
 	if (!origin.compiled.blob)
 		return resolve_interpreted(instance, f, &origin, position, calls);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Reads methods; see method.h. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,7 +139,7 @@ char *hotspot_method_file(const struct hotspot_vm *vm, pid_t pid, uint64_t metho
 					 read_holder(l, pid, pool) + (uint64_t)vm->class_source);
 	else
 		index = 0;
-	if (!index || !read_entry(l, pid, pool, index, &symbol))
+	if (!index || !read_entry(l, pid, pool, index, &symbol) || symbol.length > NAME_MAX)
 		return NULL;
 	return mem_printf("%.*s", (int)symbol.length, symbol.text);
 }
@@ -151,7 +152,7 @@ char *hotspot_method_file(const struct hotspot_vm *vm, pid_t pid, uint64_t metho
  */
 static uint32_t find_line(const uint8_t *table, size_t n, int32_t position, bool is_sparse)
 {
-	int32_t at_position = 0, at_line = 0;
+	int64_t at_position = 0, at_line = 0;
 	uint32_t line = 0;
 
 	for (size_t at = 0; at < n && table[at];) {

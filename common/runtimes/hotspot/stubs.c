@@ -15,7 +15,8 @@
 #include "runtimes/hotspot/stubs.h"
 
 #define WORD	       8
-#define CODE_MAX_BYTES (1U << 20)
+#define CODE_MAX_BYTES (1U << 20) /* of a stub */
+#define CODE_ALL_BYTES (8U << 20) /* of all stubs; a JVM has 1 MB */
 #define BLOCKS_MAX     65536
 #define REX_W	       8
 
@@ -89,23 +90,26 @@ static bool ends_path(const struct step *step)
 }
 
 /* Returns true for n(%rsp) with the offset in *at. */
-static bool is_at_sp(const struct step *step, int32_t *at)
+static bool is_at_sp(const struct step *step, int64_t *at)
 {
 	const uint8_t *p = step->code + step->insn.modrm_at;
 	uint8_t mode = step->insn.modrm >> 6;
+	int32_t far;
 
 	*at = 0;
 	if (mode == 3 || (step->insn.modrm & 7) != 4 || p[1] != 0x24 || step->insn.rex & 3)
 		return false;
 	if (mode == 1)
 		*at = (p[2] ^ 0x80) - 0x80;
-	if (mode == 2)
-		memcpy(at, p + 2, sizeof(*at));
+	if (mode == 2) {
+		memcpy(&far, p + 2, sizeof(far));
+		*at = far;
+	}
 	return true;
 }
 
 /* Returns the immediate operand of "add" and "sub". */
-static int32_t immediate(const struct step *step)
+static int64_t immediate(const struct step *step)
 {
 	const uint8_t *p = step->code + step->insn.bytes;
 	int32_t n;
@@ -156,16 +160,16 @@ static int32_t stack_bytes(int32_t stack)
 	return stack & STACK_BYTES;
 }
 
-static int32_t make_stack(int32_t bytes, int32_t saved)
+static int32_t make_stack(int64_t bytes, int64_t saved)
 {
 	if (bytes < WORD || bytes > STACK_BYTES || bytes % WORD || saved < 0 ||
 	    saved > STACK_SAVED_MAX)
 		return STACK_UNKNOWN;
-	return bytes | saved << STACK_SAVED_SHIFT;
+	return (int32_t)(bytes | saved << STACK_SAVED_SHIFT);
 }
 
 /* Moves rsp down by n bytes, which doesn't matter if it isn't counted from. */
-static int32_t grow(int32_t stack, int32_t n)
+static int32_t grow(int32_t stack, int64_t n)
 {
 	if (stack & STACK_BY_RBP)
 		return stack;
@@ -225,7 +229,7 @@ static bool move_pointers(int32_t *stack, const struct step *step)
  */
 static bool save_rbp(int32_t *stack, const struct step *step)
 {
-	int32_t at, words;
+	int64_t at, words;
 
 	if ((!is_wide(step, 0x89) && !is_wide(step, 0x8b)) || x86_reg(&step->insn) != RBP ||
 	    !is_at_sp(step, &at) || at % WORD)
@@ -243,7 +247,7 @@ static bool save_rbp(int32_t *stack, const struct step *step)
 /* Handles arithmetic on rsp. Returns false for another instruction. */
 static bool move_sp(int32_t *stack, const struct step *step, bool has_frame)
 {
-	int32_t at;
+	int64_t at;
 
 	if ((is_wide(step, 0x81) || is_wide(step, 0x83)) && is_on_register(step, RSP)) {
 		if (operation(step) == 5 || operation(step) == 0)
@@ -535,6 +539,18 @@ static void add_stub(const struct hotspot_blob *blob, pid_t pid, const struct ru
 	free(code);
 }
 
+/* Returns true for a stub that gets rules, and takes its code from the bytes that are left. */
+static bool take_stub(const struct hotspot_blob *blob, const struct hotspot_heap *heap,
+		      uint64_t *left)
+{
+	uint64_t bytes = blob->end - blob->begin;
+
+	if (!blob->is_used || !is_wanted(blob) || blob->end > heap->high || bytes > *left)
+		return false;
+	*left -= bytes;
+	return true;
+}
+
 /* Returns the heap that has the stubs: the interpreter's. */
 static const struct hotspot_heap *stub_heap(const struct hotspot_layout *layout)
 {
@@ -550,14 +566,14 @@ void hotspot_stubs_visit(const struct hotspot_layout *layout, pid_t pid,
 			 const struct runtime_rows *rows)
 {
 	const struct hotspot_heap *heap = stub_heap(layout);
-	uint64_t at = heap->low, segments;
+	uint64_t at = heap->low, left = CODE_ALL_BYTES, segments;
 	struct hotspot_blob blob;
 
 	for (size_t i = 0; i < BLOCKS_MAX && at < heap->high; i++) {
 		segments = hotspot_blob_read(layout, pid, at, &blob);
 		if (!segments)
 			break;
-		if (blob.is_used && is_wanted(&blob))
+		if (take_stub(&blob, heap, &left))
 			add_stub(&blob, pid, rows);
 		at += segments << layout->log2_segment;
 	}

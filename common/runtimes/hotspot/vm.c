@@ -43,7 +43,7 @@ struct found {
 		const_words;
 	int32_t pool_bytes, pool_holder, pool_source, class_name, class_source, class_methods;
 	int32_t symbol_length, symbol_body;
-	int32_t queue_buffer, queue_limit;
+	int32_t queue_buffer, queue_end;
 	uint64_t heap, heaps, interpreter, call_stub, release;
 };
 
@@ -127,7 +127,7 @@ static const struct wanted {
 	WANT(symbol_length, "Symbol", "_length"),
 	WANT(symbol_body, "Symbol", "_body"),
 	WANT(queue_buffer, "StubQueue", "_stub_buffer"),
-	WANT(queue_limit, "StubQueue", "_buffer_limit"),
+	WANT(queue_end, "StubQueue", "_queue_end"),
 };
 
 /* ---- memory of the process ---- */
@@ -342,7 +342,7 @@ static void fill_loaders(struct hotspot_vm *vm, const struct found *f)
 	vm->space_low = f->space_low;
 	vm->space_high = f->space_high;
 	vm->queue_buffer = f->queue_buffer;
-	vm->queue_limit = f->queue_limit;
+	vm->queue_end = f->queue_end;
 	vm->scopes_data = either(f->scopes_address, f->scopes_offset);
 	vm->has_scopes_address = f->scopes_address != NONE;
 	vm->scopes_pcs = f->scopes_pcs;
@@ -364,7 +364,7 @@ static bool has_loaders(const struct hotspot_vm *vm)
 	return vm->heaps && vm->interpreter && vm->call_stub && vm->heap_memory >= 0 &&
 	       vm->heap_segments >= 0 && vm->heap_log2 >= 0 && vm->space_low >= 0 &&
 	       vm->space_high >= 0 && (vm->has_one_heap || vm->array_data >= 0) &&
-	       vm->queue_buffer >= 0 && vm->queue_limit >= 0;
+	       vm->queue_buffer >= 0 && vm->queue_end >= 0;
 }
 
 int hotspot_vm_read(struct hotspot_vm *vm, const struct hotspot_tables *tables, pid_t pid,
@@ -435,6 +435,10 @@ static bool read_heaps(const struct hotspot_vm *vm, pid_t pid, uint64_t bias,
 	return n;
 }
 
+/*
+ * Reads the interpreter's range up to the code that has been made: while it is made, its buffer is
+ * larger, and other stubs get the rest.
+ */
 static bool read_interpreter(const struct hotspot_vm *vm, pid_t pid, uint64_t bias,
 			     struct hotspot_layout *layout)
 {
@@ -442,9 +446,10 @@ static bool read_interpreter(const struct hotspot_vm *vm, pid_t pid, uint64_t bi
 
 	layout->interpreter_low = hotspot_peek_word(pid, queue + (uint64_t)vm->queue_buffer);
 	layout->interpreter_high =
-		layout->interpreter_low + hotspot_peek_u32(pid, queue + (uint64_t)vm->queue_limit);
+		layout->interpreter_low + hotspot_peek_u32(pid, queue + (uint64_t)vm->queue_end);
 	layout->call_stub = hotspot_peek_word(pid, vm->call_stub + bias);
-	return queue && layout->interpreter_low && layout->call_stub;
+	return layout->interpreter_low && layout->interpreter_low < layout->interpreter_high &&
+	       layout->call_stub;
 }
 
 int hotspot_vm_describe(const struct hotspot_vm *vm, pid_t pid, uint64_t bias,

@@ -29,7 +29,7 @@ struct hotspot_vm {
 	int32_t array_data;	 /* GrowableArray */
 	int32_t heap_memory, heap_segments, heap_log2;	    /* CodeHeap */
 	int32_t space_low, space_high;			    /* VirtualSpace */
-	int32_t queue_buffer, queue_limit;		    /* StubQueue */
+	int32_t queue_buffer, queue_end;		    /* StubQueue */
 	int32_t scopes_data, scopes_pcs, pcs_end, metadata; /* nmethod */
 	int32_t immutable_data, mutable_data, relocation_bytes, data_offset;
 	int32_t class_methods, class_source, pool_source;
