@@ -197,7 +197,7 @@ static uint64_t ran_ns(const struct proc *p)
 	return strtoull(file_read(text_of("/proc/%d/schedstat", p->pid)), NULL, 10);
 }
 
-/* While it gets so much of the CPU, each of its rivals, which run already, gets as much, in slices. */
+/* While it gets so much of the CPU, each of its rivals, which run already, gets as much. */
 TEST(late_threads_are_listed_with_who_ran_instead)
 {
 	const char *cpu = text_of("%d", usable_cpu(0));
