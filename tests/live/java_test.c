@@ -75,16 +75,29 @@ static double complete_percent(const struct proc *tool)
 	return at && strstr(at, " % complete") ? atof(at + strlen("user stacks: ")) : 0;
 }
 
+/*
+ * Inlined methods are absent if the code was freed before the loader read them, as happens while the
+ * machine compiles.
+ */
 TEST_UNLESS(java_lacks, samples_of_java_are_its_stacks)
 {
 	struct proc *tool = tool_run("profile", "-v", "-U", "-F", "499", "--", "java", "-cp",
 				     work_path("levels.jar"), "Levels", SECONDS, "end");
-	size_t n_levels = 0;
+	size_t n_levels = 0, n = 0, n_bad = 0;
+	const char *bad = "";
 
-	for (const char *line = tool->out; *line; line = strchr(line, '\n') + 1)
-		if (!strncmp(line, "levels-", strlen("levels-")) && has_root(line) &&
-		    !is_possible(line, &n_levels))
-			UNIT_FAIL("not a stack of the program: %.2000s", line);
+	for (const char *line = tool->out; *line; line = strchr(line, '\n') + 1) {
+		if (strncmp(line, "levels-", strlen("levels-")) != 0 || !has_root(line))
+			continue;
+		n++;
+		if (is_possible(line, &n_levels))
+			continue;
+		n_bad++;
+		bad = line;
+	}
+	if (n_bad * 100 > n)
+		UNIT_FAIL("%zu of %zu are no stacks of the program: %.*s", n_bad, n,
+			  (int)strcspn(bad, "\n"), bad);
 	CHECK(n_levels > 100);
 	if (complete_percent(tool) < 90) /* the machine that starts is the worst of it */
 		UNIT_FAIL("too few are complete: %s", tool->err);
