@@ -76,8 +76,8 @@ static double complete_percent(const struct proc *tool)
 }
 
 /*
- * Inlined methods are absent if the code was freed before the loader read them, as happens while the
- * machine compiles.
+ * Inlined methods are absent if their code was freed before the loader read them, as happens while
+ * it is compiled.
  */
 TEST_UNLESS(java_lacks, samples_of_java_are_its_stacks)
 {
