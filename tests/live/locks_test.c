@@ -142,6 +142,7 @@ TEST(a_table_is_for_people)
 	struct proc *work = start_locks(make_file()), *tool = trace_locks(work, "text");
 	const char *line = first_line(tool->out, " contend:static_lock ", "");
 	unsigned long long waits, total, longest;
+	int n_given_up = 0;
 	char kind[32], waker[32];
 
 	CHECK(!strncmp(tool->out, "   WAITS   TOTAL_US LONGEST_US KIND       RELEASED_BY", 50));
@@ -154,8 +155,10 @@ TEST(a_table_is_for_people)
 	CHECK_HAS(line, text_of("(%d)", work->pid));
 	CHECK_HAS(tool->out, text_of("released %d times, after ", rounds()));
 	CHECK_HAS(tool->out, "            holder_hold\n");
-	CHECK_HAS(first_line(tool->out, " contend:app::timed_lock ", ""),
-		  text_of(" [%d given up]", rounds()));
+	/* in one run of many, a wait or two ends another way */
+	line = strstr(first_line(tool->out, " contend:app::timed_lock ", ""), " [");
+	CHECK(line && sscanf(line, " [%d given up]", &n_given_up) == 1);
+	CHECK(n_given_up >= rounds() - 2 && n_given_up <= rounds());
 }
 
 /* With the locks of the tracing itself, whose contention must not be counted from within. */
