@@ -5,23 +5,19 @@
  * outside, without BPF, and without stopping the process.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 
 #include "base/msg.h"
-#include "base/version.h"
 #include "dump/snapshot.h"
 #include "dump/targets.h"
-#include "run/opts.h"
 #include "run/output.h"
-
-#define SUMMARY "Shows what all threads and goroutines of a process do now."
-#define USUAL	"pid container unit folded format lines output quiet help version"
+#include "run/plain.h"
 
 static struct options {
 	struct targets targets;
-	const char *format, *output;
-	bool folded, lines, quiet, want_help, want_version;
+	const char *format;
+	bool folded, lines;
+	struct plain_options common;
 } options;
 
 static const struct opt opts[] = {
@@ -40,28 +36,6 @@ static const struct opt opts[] = {
 	{},
 };
 
-static const struct opt common_opts[] = {
-	{ 0, "output", "FILE", OPT_STRING(struct options, output), "write to FILE, not to stdout" },
-	{ 0, "quiet", NULL, OPT_FLAG(struct options, quiet),
-	  "print only results, losses and errors" },
-	{ 'h', "help", NULL, OPT_FLAG(struct options, want_help), "print help (-h: one screen)" },
-	{ 'V', "version", NULL, OPT_FLAG(struct options, want_version), "print the version" },
-	{},
-};
-
-static int print_help(const struct opt_set *set)
-{
-	printf("usage: dump [options]\n\n" SUMMARY "\n\nexamples:\n"
-	       "  dump -p 185                  # all threads, and goroutines\n"
-	       "  dump --unit web              # all processes of a service\n"
-	       "  dump -p 185 -f | flame > now.svg\n");
-	if (opts_given_by_letter(set, "help"))
-		opts_print_brief(set, "dump", USUAL);
-	else
-		opts_print_help(set);
-	return output_flush_standard() ? 1 : 0;
-}
-
 /* Chooses the format; *writer NULL: text for people. */
 static int choose_writer(const struct writer **writer)
 {
@@ -70,11 +44,11 @@ static int choose_writer(const struct writer **writer)
 	*writer = NULL;
 	if (name)
 		*writer = writer_by_name(name);
-	else if (options.output)
-		*writer = writer_by_extension(options.output);
-	if (*writer == &pprof_writer || ((name || options.output) && !*writer))
+	else if (options.common.output)
+		*writer = writer_by_extension(options.common.output);
+	if (*writer == &pprof_writer || ((name || options.common.output) && !*writer))
 		return msg_error("%s: not one of text, folded, svg, json or csv",
-				 name ? name : options.output);
+				 name ? name : options.common.output);
 	if (*writer == &text_writer)
 		*writer = NULL;
 	return 0;
@@ -82,7 +56,7 @@ static int choose_writer(const struct writer **writer)
 
 static int write_result(struct snapshot *snapshot, const struct writer *writer)
 {
-	struct output output = { .path = options.output };
+	struct output output = { .path = options.common.output };
 	int err = output_check(&output);
 
 	if (!err)
@@ -98,7 +72,7 @@ static int write_result(struct snapshot *snapshot, const struct writer *writer)
 }
 
 /* Fails if no process could be read. */
-static int run(const struct writer *writer)
+static int dump(const struct writer *writer)
 {
 	struct snapshot *snapshot = snapshot_new(options.lines);
 	int err = -ESRCH;
@@ -127,29 +101,31 @@ static int check(const char *operand)
 	return msg_error("target: no process given (use -p PID, --container ID or --unit NAME)");
 }
 
+static int run(char **operands)
+{
+	const struct writer *writer;
+
+	if (check(*operands) || choose_writer(&writer))
+		return 2;
+	return targets_find(&options.targets) ? 1 : dump(writer);
+}
+
 int main(int argc, char **argv)
 {
-	struct opt_set set = { .sections = { { "options", opts, &options },
-					     { "all tools", common_opts, &options } },
-			       .n_sections = 2 };
-	const struct writer *writer;
-	int first;
+	static const struct plain_tool tool = {
+		.name = "dump",
+		.summary = "Shows what all threads and goroutines of a process do now.",
+		.usage = "",
+		.examples = "  dump -p 185                  # all threads, and goroutines\n"
+			    "  dump --unit web              # all processes of a service\n"
+			    "  dump -p 185 -f | flame > now.svg\n",
+		.usual = "pid container unit folded format lines output quiet help version",
+		.opts = opts,
+		.options = &options,
+		.common = &options.common,
+		.parse = opts_parse,
+		.run = run,
+	};
 
-	output_open_standard();
-	if (argc == 0) /* see tool_main() */
-		return printf(TOOL_LINE, "dump", SUMMARY) < 0;
-	msg_set_name("dump");
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
-	first = opts_parse(&set, argc, argv);
-	if (first < 0)
-		return 2;
-	msg_quiet = options.quiet;
-	if (options.want_help)
-		return print_help(&set);
-	if (options.want_version)
-		return printf("dump (tracelets) %s\n", TRACELETS_VERSION) < 0;
-	if (check(argv[first]) || choose_writer(&writer))
-		return 2;
-	return targets_find(&options.targets) ? 1 : run(writer);
+	return plain_main(&tool, argc, argv);
 }

@@ -4,21 +4,16 @@
  * no kernel features: files may come from any machine.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 
 #include "base/msg.h"
 #include "base/parse.h"
-#include "base/version.h"
 #include "flame/compare.h"
 #include "flame/options.h"
 #include "output/folded_tree.h"
 #include "output/functions.h"
-#include "run/opts.h"
 #include "run/output.h"
-
-#define SUMMARY "Draws folded stacks as a flame graph, compares, merges and lists them."
-#define USUAL	"diff table top merge only without reverse title unit output"
+#include "run/plain.h"
 
 #define EXIT_GREW 3 /* --fail-over */
 
@@ -63,28 +58,6 @@ static const struct opt opts[] = {
 	{},
 };
 
-static const struct opt common_opts[] = {
-	{ 0, "output", "FILE", OPT_STRING(struct options, output), "write to FILE, not to stdout" },
-	{ 0, "quiet", NULL, OPT_FLAG(struct options, quiet),
-	  "print only results, losses and errors" },
-	{ 'h', "help", NULL, OPT_FLAG(struct options, want_help), "print help (-h: one screen)" },
-	{ 'V', "version", NULL, OPT_FLAG(struct options, want_version), "print the version" },
-	{},
-};
-
-static int print_help(const struct opt_set *set)
-{
-	printf("usage: flame [options] [FILE...]\n\n" SUMMARY "\n\nexamples:\n"
-	       "  offcputime -p 185 10 | flame --unit microseconds > off.svg\n"
-	       "  flame --diff before.folded after.folded > diff.svg\n"
-	       "  flame --top 20 cpu.folded\n");
-	if (opts_given_by_letter(set, "help"))
-		opts_print_brief(set, "flame", USUAL);
-	else
-		opts_print_help(set);
-	return output_flush_standard() ? 1 : 0;
-}
-
 static void write_table(FILE *f, const struct calltree *tree)
 {
 	struct functions *functions = functions_new(tree, false);
@@ -124,7 +97,7 @@ static int write_stacks(FILE *f, char **paths)
 static int run(char **paths)
 {
 	bool is_comparison = options.top && options.picture.differential;
-	struct output output = { .path = options.output };
+	struct output output = { .path = options.common.output };
 	int err = output_check(&output), n_grown = 0;
 
 	if (!err)
@@ -145,26 +118,27 @@ static int run(char **paths)
 	return n_grown ? EXIT_GREW : 0;
 }
 
+static int parse(struct opt_set *set, int argc, char **argv)
+{
+	return options_parse(&options, set, argc, argv);
+}
+
 int main(int argc, char **argv)
 {
-	struct opt_set set = { .sections = { { "options", opts, &options },
-					     { "all tools", common_opts, &options } },
-			       .n_sections = 2 };
-	int first;
+	static const struct plain_tool tool = {
+		.name = "flame",
+		.summary = "Draws folded stacks as a flame graph, compares, merges and lists them.",
+		.usage = "[FILE...]",
+		.examples = "  offcputime -p 185 10 | flame --unit microseconds > off.svg\n"
+			    "  flame --diff before.folded after.folded > diff.svg\n"
+			    "  flame --top 20 cpu.folded\n",
+		.usual = "diff table top merge only without reverse title unit output",
+		.opts = opts,
+		.options = &options,
+		.common = &options.common,
+		.parse = parse,
+		.run = run,
+	};
 
-	output_open_standard();
-	if (argc == 0) /* see tool_main() */
-		return printf(TOOL_LINE, "flame", SUMMARY) < 0;
-	msg_set_name("flame");
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
-	first = options_parse(&options, &set, argc, argv);
-	if (first < 0)
-		return 2;
-	msg_quiet = options.quiet;
-	if (options.want_help)
-		return print_help(&set);
-	if (options.want_version)
-		return printf("flame (tracelets) %s\n", TRACELETS_VERSION) < 0;
-	return run(argv + first);
+	return plain_main(&tool, argc, argv);
 }

@@ -100,7 +100,7 @@ int options_parse(struct options *options, struct opt_set *set, int argc, char *
 {
 	int n_after = count_after_dashes(argc, argv), first = opts_parse(set, argc, argv), n;
 
-	if (first < 0 || options->want_help || options->want_version)
+	if (first < 0 || options->common.want_help || options->common.want_version)
 		return first;
 	n = argc - first;
 	options->n = (size_t)n;

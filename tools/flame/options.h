@@ -8,13 +8,13 @@
 
 #include "output/flamegraph.h"
 #include "output/name_filter.h"
-#include "run/opts.h"
+#include "run/plain.h"
 
 struct options {
 	struct flamegraph picture;
 	struct name_filter names;
-	const char *output;
-	bool merge, table, quiet, want_help, want_version;
+	struct plain_options common;
+	bool merge, table;
 	uint32_t top;	 /* rows of the table; 0: no table */
 	double limit;	 /* --fail-over, a share; negative: not given */
 	size_t n;	 /* files */
