@@ -397,14 +397,13 @@ static int describe_starting(struct hotspot_layout *layout)
 	} code = { 0x1000, 0x2000, 0x3000, 7 }, *heaps = &code;
 	static uint64_t call_stub = 0x1800;
 	const struct hotspot_vm vm = {
-		.heaps = (uint64_t)&heaps,
-		.interpreter = (uint64_t)&interpreter,
-		.call_stub = (uint64_t)&call_stub,
-		.has_one_heap = true,
-		.heap_segments = offsetof(struct code_heap, segments),
-		.heap_log2 = offsetof(struct code_heap, log2),
-		.space_high = offsetof(struct code_heap, high),
-		.queue_end = offsetof(struct queue, end),
+		.fields = { .heap = (uint64_t)&heaps,
+			    .interpreter = (uint64_t)&interpreter,
+			    .call_stub = (uint64_t)&call_stub,
+			    .heap_segments = offsetof(struct code_heap, segments),
+			    .heap_log2 = offsetof(struct code_heap, log2),
+			    .space_high = offsetof(struct code_heap, high),
+			    .queue_end = offsetof(struct queue, end) },
 	};
 
 	return hotspot_vm_describe(&vm, getpid(), 0, layout);

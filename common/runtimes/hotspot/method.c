@@ -132,11 +132,11 @@ char *hotspot_method_file(const struct hotspot_vm *vm, pid_t pid, uint64_t metho
 	struct symbol symbol;
 	uint16_t index;
 
-	if (vm->pool_source >= 0)
-		index = hotspot_peek_u16(pid, pool + (uint64_t)vm->pool_source);
-	else if (vm->class_source >= 0)
-		index = hotspot_peek_u16(pid,
-					 read_holder(l, pid, pool) + (uint64_t)vm->class_source);
+	if (vm->fields.pool_source >= 0)
+		index = hotspot_peek_u16(pid, pool + (uint64_t)vm->fields.pool_source);
+	else if (vm->fields.class_source >= 0)
+		index = hotspot_peek_u16(pid, read_holder(l, pid, pool) +
+						      (uint64_t)vm->fields.class_source);
 	else
 		index = 0;
 	if (!index || !read_entry(l, pid, pool, index, &symbol) || symbol.length > NAME_MAX)
@@ -178,11 +178,11 @@ uint32_t hotspot_method_line(const struct hotspot_vm *vm, pid_t pid, uint64_t me
 	uint64_t constant = read_const(l, pid, method), begin = l->const_bytes, bytes;
 	uint8_t table[LINES_BYTES];
 
-	if (!constant || bci < 0 || vm->const_flags < 0 || vm->const_words < 0 ||
-	    !(hotspot_peek_u16(pid, constant + (uint64_t)vm->const_flags) & HAS_LINES))
+	if (!constant || bci < 0 || vm->fields.const_flags < 0 || vm->fields.const_words < 0 ||
+	    !(hotspot_peek_u16(pid, constant + (uint64_t)vm->fields.const_flags) & HAS_LINES))
 		return 0;
 	begin += hotspot_peek_u16(pid, constant + l->const_code_bytes);
-	bytes = 8ULL * hotspot_peek_u32(pid, constant + (uint64_t)vm->const_words);
+	bytes = 8ULL * hotspot_peek_u32(pid, constant + (uint64_t)vm->fields.const_words);
 	if (bytes <= begin)
 		return 0;
 	bytes = bytes - begin < LINES_BYTES ? bytes - begin : LINES_BYTES;

@@ -17,7 +17,7 @@ struct description {
 	int32_t scope, objects, flags;
 };
 
-/* Where a compiled method's debug information is. */
+/* Addresses of a compiled method's debug information. */
 struct tables {
 	uint64_t pcs, scopes, methods;
 	size_t n_pcs;
@@ -42,40 +42,47 @@ static uint16_t field_u16(const struct hotspot_blob *blob, int32_t at)
 	return (uint16_t)field_u64(blob, at);
 }
 
+/* Returns the offset of the field with the scopes' address, or with their offset. */
+static int32_t scopes_field(const struct hotspot_fields *f)
+{
+	return f->scopes_address != HOTSPOT_NONE ? f->scopes_address : f->scopes_offset;
+}
+
 /* Since 23, the tables are outside of the blob. Offsets have 16 bits where they are that close. */
-static uint64_t find_immutable(const struct hotspot_vm *vm, const struct hotspot_blob *blob,
+static uint64_t find_immutable(const struct hotspot_fields *f, const struct hotspot_blob *blob,
 			       struct tables *tables)
 {
-	uint64_t base = field_u64(blob, vm->immutable_data);
+	uint64_t base = field_u64(blob, f->immutable_data);
 
 	tables->pcs =
-		base + (vm->scopes_data - vm->scopes_pcs == 2 ? field_u16(blob, vm->scopes_pcs)
-							      : field_u32(blob, vm->scopes_pcs));
-	tables->scopes = base + field_u32(blob, vm->scopes_data);
-	if (vm->mutable_data >= 0)
+		base + (scopes_field(f) - f->scopes_pcs == 2 ? field_u16(blob, f->scopes_pcs)
+							     : field_u32(blob, f->scopes_pcs));
+	tables->scopes = base + field_u32(blob, scopes_field(f));
+	if (f->mutable_data >= 0)
 		tables->methods =
-			field_u64(blob, vm->mutable_data) + field_u32(blob, vm->relocation_bytes);
+			field_u64(blob, f->mutable_data) + field_u32(blob, f->relocation_bytes);
 	else
-		tables->methods = blob->address + field_u32(blob, vm->data_offset) +
-				  field_u16(blob, vm->metadata);
+		tables->methods = blob->address + field_u32(blob, f->data_offset) +
+				  field_u16(blob, f->metadata);
 	return tables->scopes;
 }
 
-static uint64_t find_in_blob(const struct hotspot_vm *vm, const struct hotspot_blob *blob,
+static uint64_t find_in_blob(const struct hotspot_fields *f, const struct hotspot_blob *blob,
 			     struct tables *tables)
 {
-	tables->pcs = blob->address + field_u32(blob, vm->scopes_pcs);
-	tables->scopes = vm->has_scopes_address ? field_u64(blob, vm->scopes_data)
-						: blob->address + field_u32(blob, vm->scopes_data);
-	tables->methods = blob->address + field_u32(blob, vm->metadata);
-	return blob->address + field_u32(blob, vm->pcs_end);
+	tables->pcs = blob->address + field_u32(blob, f->scopes_pcs);
+	tables->scopes = f->scopes_address != HOTSPOT_NONE
+				 ? field_u64(blob, f->scopes_address)
+				 : blob->address + field_u32(blob, f->scopes_offset);
+	tables->methods = blob->address + field_u32(blob, f->metadata);
+	return blob->address + field_u32(blob, f->dependencies);
 }
 
-static bool find_tables(const struct hotspot_vm *vm, const struct hotspot_blob *blob,
+static bool find_tables(const struct hotspot_fields *f, const struct hotspot_blob *blob,
 			struct tables *tables)
 {
-	uint64_t end = vm->immutable_data >= 0 ? find_immutable(vm, blob, tables)
-					       : find_in_blob(vm, blob, tables);
+	uint64_t end = f->immutable_data >= 0 ? find_immutable(f, blob, tables)
+					      : find_in_blob(f, blob, tables);
 
 	tables->n_pcs = (end - tables->pcs) / sizeof(struct description);
 	return end > tables->pcs && tables->n_pcs <= DESCRIPTIONS_MAX;
@@ -169,7 +176,7 @@ size_t hotspot_scopes_find(const struct hotspot_vm *vm, pid_t pid,
 	size_t n;
 
 	if (!read_alive(vm, pid, compiled, &blob) || pc < blob.begin || pc > blob.end ||
-	    !find_tables(vm, &blob, &tables))
+	    !find_tables(&vm->fields, &blob, &tables))
 		return 0;
 	at = (int32_t)(pc - blob.begin);
 	if ((!is_return && at < blob.frame_complete) ||

@@ -15,7 +15,6 @@
 #define MAX_ENTRIES    8192 /* of a table; JDK 25 has 900 */
 #define ENTRIES_A_READ 64
 #define NAME_BYTES     64
-#define NONE	       (-1)
 
 /* An element of the tables. Their strides are variables, too, but have never changed. */
 struct field_entry {
@@ -30,23 +29,6 @@ struct type_entry {
 	uint64_t size;
 };
 
-/* What was found of a description: offset of a field, size of a type, address of a variable. */
-struct found {
-	int32_t list_data, heap_memory, heap_segments, heap_log2, space_low, space_high;
-	int32_t header_bytes, block_used;
-	int32_t name, size, code_begin, code_offset, code_end, data_offset, frame_words,
-		frame_complete, mutable_data, relocation_bytes;
-	int32_t method, compile_id, entry_address, entry_offset, deopt_address, deopt_offset,
-		original_pc, scopes_address, scopes_offset, scopes_pcs, dependencies, metadata,
-		immutable_data, nmethod_bytes;
-	int32_t method_const, const_bytes, const_pool, const_flags, const_code_bytes, const_name,
-		const_words;
-	int32_t pool_bytes, pool_holder, pool_source, class_name, class_source, class_methods;
-	int32_t symbol_length, symbol_body;
-	int32_t queue_buffer, queue_end;
-	uint64_t heap, heaps, interpreter, call_stub, release;
-};
-
 enum part { FIELD, VARIABLE, TYPE };
 
 /*
@@ -58,17 +40,17 @@ static const struct wanted {
 	size_t at;
 	const char *type, *name;
 } wanted[] = {
-#define WANT(member, type, name)                                  \
-	{                                                         \
-		FIELD, offsetof(struct found, member), type, name \
+#define WANT(member, type, name)                                           \
+	{                                                                  \
+		FIELD, offsetof(struct hotspot_fields, member), type, name \
 	}
-#define WANT_VARIABLE(m, type, name)                            \
-	{                                                       \
-		VARIABLE, offsetof(struct found, m), type, name \
+#define WANT_VARIABLE(m, type, name)                                     \
+	{                                                                \
+		VARIABLE, offsetof(struct hotspot_fields, m), type, name \
 	}
-#define WANT_SIZE(member, type)                                \
-	{                                                      \
-		TYPE, offsetof(struct found, member), type, "" \
+#define WANT_SIZE(member, type)                                         \
+	{                                                               \
+		TYPE, offsetof(struct hotspot_fields, member), type, "" \
 	}
 	WANT_VARIABLE(heap, "CodeCache", "_heap"), /* 8 */
 	WANT_VARIABLE(heaps, "CodeCache", "_heaps"),
@@ -109,7 +91,6 @@ static const struct wanted {
 	WANT(dependencies, "nmethod", "_dependencies_offset"),
 	WANT(metadata, "nmethod", "_metadata_offset"),
 	WANT(immutable_data, "nmethod", "_immutable_data"), /* 23 */
-	WANT_SIZE(nmethod_bytes, "nmethod"),
 	WANT(method_const, "Method", "_constMethod"),
 	WANT_SIZE(const_bytes, "ConstMethod"),
 	WANT(const_pool, "ConstMethod", "_constants"),
@@ -123,7 +104,6 @@ static const struct wanted {
 	WANT(pool_source, "ConstantPool", "_source_file_name_index"), /* 17 */
 	WANT(class_name, "Klass", "_name"),
 	WANT(class_source, "InstanceKlass", "_source_file_name_index"),
-	WANT(class_methods, "InstanceKlass", "_methods"),
 	WANT(symbol_length, "Symbol", "_length"),
 	WANT(symbol_body, "Symbol", "_body"),
 	WANT(queue_buffer, "StubQueue", "_stub_buffer"),
@@ -174,7 +154,7 @@ bool hotspot_find_tables(const struct elf64 *elf, struct hotspot_tables *tables)
 struct table {
 	pid_t pid;
 	uint64_t bias;
-	struct found *found;
+	struct hotspot_fields *found;
 };
 
 static void note(const struct table *table, enum part part, const char *type, const char *name,
@@ -182,7 +162,7 @@ static void note(const struct table *table, enum part part, const char *type, co
 {
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
 		void *at = (char *)table->found + wanted[i].at;
-		int32_t offset = value < UINT16_MAX ? (int32_t)value : NONE;
+		int32_t offset = value < UINT16_MAX ? (int32_t)value : HOTSPOT_NONE;
 
 		if (wanted[i].part != part || strcmp(wanted[i].type, type) ||
 		    strcmp(wanted[i].name, name))
@@ -238,7 +218,7 @@ static void visit_table(const struct table *table, uint64_t variable, size_t siz
 
 /* ---- conversion ---- */
 
-static unsigned int read_version(const struct found *found, pid_t pid, uint64_t bias)
+static unsigned int read_version(const struct hotspot_fields *found, pid_t pid, uint64_t bias)
 {
 	char text[NAME_BYTES];
 
@@ -252,15 +232,15 @@ static unsigned int read_version(const struct found *found, pid_t pid, uint64_t 
 
 static int32_t either(int32_t a, int32_t b)
 {
-	return a != NONE ? a : b;
+	return a != HOTSPOT_NONE ? a : b;
 }
 
 /* Writes an offset in a blob, counted from its block. */
-static bool put_in_block(const struct found *f, uint16_t *to, int32_t offset, size_t size)
+static bool put_in_block(const struct hotspot_fields *f, uint16_t *to, int32_t offset, size_t size)
 {
 	int32_t at = offset + f->header_bytes;
 
-	if (offset == NONE || at + size > HOTSPOT_BLOB_BYTES)
+	if (offset == HOTSPOT_NONE || at + size > HOTSPOT_BLOB_BYTES)
 		return false;
 	*to = (uint16_t)at;
 	return true;
@@ -269,14 +249,14 @@ static bool put_in_block(const struct found *f, uint16_t *to, int32_t offset, si
 static bool put(uint16_t *to, int32_t offset, int32_t limit)
 {
 	*to = (uint16_t)offset;
-	return offset != NONE && offset < limit;
+	return offset != HOTSPOT_NONE && offset < limit;
 }
 
-static bool fill_blob(struct hotspot_layout *l, const struct found *f)
+static bool fill_blob(struct hotspot_layout *l, const struct hotspot_fields *f)
 {
-	l->has_code_addresses = f->code_begin != NONE;
-	l->has_entry_address = f->entry_address != NONE;
-	l->has_deopt_address = f->deopt_address != NONE;
+	l->has_code_addresses = f->code_begin != HOTSPOT_NONE;
+	l->has_entry_address = f->entry_address != HOTSPOT_NONE;
+	l->has_deopt_address = f->deopt_address != HOTSPOT_NONE;
 	return put_in_block(f, &l->size, f->size, 4) &&
 	       put_in_block(f, &l->code_begin, either(f->code_begin, f->code_offset), 8) &&
 	       put_in_block(f, &l->code_end, either(f->code_end, f->data_offset), 8) &&
@@ -289,7 +269,7 @@ static bool fill_blob(struct hotspot_layout *l, const struct found *f)
 	       put_in_block(f, &l->original_pc, f->original_pc, 4);
 }
 
-static bool fill_names(struct hotspot_layout *l, const struct found *f)
+static bool fill_names(struct hotspot_layout *l, const struct hotspot_fields *f)
 {
 	return put(&l->method_const, f->method_const, 256) &&
 	       put(&l->const_bytes, f->const_bytes, HOTSPOT_CONST_BYTES) &&
@@ -303,9 +283,10 @@ static bool fill_names(struct hotspot_layout *l, const struct found *f)
 	       put(&l->symbol_body, f->symbol_body, 64);
 }
 
-static bool fill_layout(struct hotspot_layout *l, const struct found *f, unsigned int version)
+static bool fill_layout(struct hotspot_layout *l, const struct hotspot_fields *f,
+			unsigned int version)
 {
-	if (f->header_bytes <= 0 || f->header_bytes > 64 || f->block_used == NONE ||
+	if (f->header_bytes <= 0 || f->header_bytes > 64 || f->block_used == HOTSPOT_NONE ||
 	    f->block_used >= f->header_bytes)
 		return false;
 	l->header_bytes = (uint16_t)f->header_bytes;
@@ -328,63 +309,31 @@ static uint16_t used_bytes(const struct hotspot_layout *l)
 	return last + 8 < HOTSPOT_BLOB_BYTES ? (uint16_t)(last + 8) : HOTSPOT_BLOB_BYTES;
 }
 
-static void fill_loaders(struct hotspot_vm *vm, const struct found *f)
+/* Returns true if the fields are known that describe a process. */
+static bool has_process(const struct hotspot_fields *f)
 {
-	vm->heaps = f->heap ? f->heap : f->heaps;
-	vm->has_one_heap = f->heap;
-	vm->interpreter = f->interpreter;
-	vm->call_stub = f->call_stub;
-	vm->has_sparse_numbers = vm->version >= 20;
-	vm->array_data = f->list_data;
-	vm->heap_memory = f->heap_memory;
-	vm->heap_segments = f->heap_segments;
-	vm->heap_log2 = f->heap_log2;
-	vm->space_low = f->space_low;
-	vm->space_high = f->space_high;
-	vm->queue_buffer = f->queue_buffer;
-	vm->queue_end = f->queue_end;
-	vm->scopes_data = either(f->scopes_address, f->scopes_offset);
-	vm->has_scopes_address = f->scopes_address != NONE;
-	vm->scopes_pcs = f->scopes_pcs;
-	vm->pcs_end = f->dependencies;
-	vm->metadata = f->metadata;
-	vm->immutable_data = f->immutable_data;
-	vm->mutable_data = f->mutable_data;
-	vm->relocation_bytes = f->relocation_bytes;
-	vm->data_offset = f->data_offset;
-	vm->class_methods = f->class_methods;
-	vm->class_source = f->class_source;
-	vm->pool_source = f->pool_source;
-	vm->const_flags = f->const_flags;
-	vm->const_words = f->const_words;
-}
-
-static bool has_loaders(const struct hotspot_vm *vm)
-{
-	return vm->heaps && vm->interpreter && vm->call_stub && vm->heap_memory >= 0 &&
-	       vm->heap_segments >= 0 && vm->heap_log2 >= 0 && vm->space_low >= 0 &&
-	       vm->space_high >= 0 && (vm->has_one_heap || vm->array_data >= 0) &&
-	       vm->queue_buffer >= 0 && vm->queue_end >= 0;
+	return (f->heap || (f->heaps && f->list_data >= 0)) && f->interpreter && f->call_stub &&
+	       f->heap_memory >= 0 && f->heap_segments >= 0 && f->heap_log2 >= 0 &&
+	       f->space_low >= 0 && f->space_high >= 0 && f->queue_buffer >= 0 && f->queue_end >= 0;
 }
 
 int hotspot_vm_read(struct hotspot_vm *vm, const struct hotspot_tables *tables, pid_t pid,
 		    uint64_t bias)
 {
-	struct found found;
-	struct table table = { pid, bias, &found };
+	struct hotspot_fields *f = &vm->fields;
+	const struct table table = { pid, bias, f };
 
-	memset(&found, 0xff, offsetof(struct found, heap));
-	memset((char *)&found + offsetof(struct found, heap), 0,
-	       sizeof(found) - offsetof(struct found, heap));
+	*vm = (struct hotspot_vm){};
+	memset(f, 0xff, offsetof(struct hotspot_fields, heap));
 	visit_table(&table, tables->structs, sizeof(struct field_entry), note_field);
 	visit_table(&table, tables->types, sizeof(struct type_entry), note_type);
-	if (found.const_bytes == NONE)
+	if (f->const_bytes == HOTSPOT_NONE)
 		return -EAGAIN;
-	*vm = (struct hotspot_vm){ .version = read_version(&found, pid, bias) };
+	vm->version = read_version(f, pid, bias);
 	if (!vm->version)
 		return -EAGAIN;
-	fill_loaders(vm, &found);
-	if (!fill_layout(&vm->layout, &found, vm->version) || !has_loaders(vm))
+	vm->has_sparse_numbers = vm->version >= 20;
+	if (!fill_layout(&vm->layout, f, vm->version) || !has_process(f))
 		return -ENOTSUP;
 	vm->layout.blob_bytes = used_bytes(&vm->layout);
 	return 0;
@@ -392,31 +341,31 @@ int hotspot_vm_read(struct hotspot_vm *vm, const struct hotspot_tables *tables, 
 
 /* ---- a process ---- */
 
-static bool read_heap(const struct hotspot_vm *vm, pid_t pid, uint64_t at,
+static bool read_heap(const struct hotspot_fields *f, pid_t pid, uint64_t at,
 		      struct hotspot_heap *heap, uint32_t *log2)
 {
-	uint64_t memory = at + (uint64_t)vm->heap_memory,
-		 segments = at + (uint64_t)vm->heap_segments;
+	uint64_t memory = at + (uint64_t)f->heap_memory, segments = at + (uint64_t)f->heap_segments;
 
-	heap->low = hotspot_peek_word(pid, memory + (uint64_t)vm->space_low);
-	heap->high = hotspot_peek_word(pid, memory + (uint64_t)vm->space_high);
-	heap->segments = hotspot_peek_word(pid, segments + (uint64_t)vm->space_low);
-	*log2 = hotspot_peek_u32(pid, at + (uint64_t)vm->heap_log2);
+	heap->low = hotspot_peek_word(pid, memory + (uint64_t)f->space_low);
+	heap->high = hotspot_peek_word(pid, memory + (uint64_t)f->space_high);
+	heap->segments = hotspot_peek_word(pid, segments + (uint64_t)f->space_low);
+	*log2 = hotspot_peek_u32(pid, at + (uint64_t)f->heap_log2);
 	return heap->low && heap->segments && heap->low < heap->high && *log2 >= 5 && *log2 <= 16;
 }
 
 static size_t list_heaps(const struct hotspot_vm *vm, pid_t pid, uint64_t bias,
 			 uint64_t at[HOTSPOT_HEAPS])
 {
-	uint64_t list = hotspot_peek_word(pid, vm->heaps + bias), data;
+	const struct hotspot_fields *f = &vm->fields;
+	uint64_t list = hotspot_peek_word(pid, (f->heap ? f->heap : f->heaps) + bias), data;
 	uint32_t n;
 
-	if (vm->has_one_heap) {
+	if (f->heap) {
 		at[0] = list;
 		return list != 0;
 	}
 	n = hotspot_peek_u32(pid, list);
-	data = hotspot_peek_word(pid, list + (uint64_t)vm->array_data);
+	data = hotspot_peek_word(pid, list + (uint64_t)f->list_data);
 	return n <= HOTSPOT_HEAPS && peek_all(pid, data, at, n * sizeof(*at)) ? n : 0;
 }
 
@@ -428,7 +377,7 @@ static bool read_heaps(const struct hotspot_vm *vm, pid_t pid, uint64_t bias,
 	uint32_t log2;
 
 	for (size_t i = 0; i < n; i++) {
-		if (!read_heap(vm, pid, at[i], &layout->heaps[i], &log2))
+		if (!read_heap(&vm->fields, pid, at[i], &layout->heaps[i], &log2))
 			return false;
 		layout->log2_segment = (uint16_t)log2;
 	}
@@ -439,15 +388,15 @@ static bool read_heaps(const struct hotspot_vm *vm, pid_t pid, uint64_t bias,
  * Reads the interpreter's range up to the code that has been made: while it is made, its buffer is
  * larger, and other stubs get the rest.
  */
-static bool read_interpreter(const struct hotspot_vm *vm, pid_t pid, uint64_t bias,
+static bool read_interpreter(const struct hotspot_fields *f, pid_t pid, uint64_t bias,
 			     struct hotspot_layout *layout)
 {
-	uint64_t queue = hotspot_peek_word(pid, vm->interpreter + bias);
+	uint64_t queue = hotspot_peek_word(pid, f->interpreter + bias);
 
-	layout->interpreter_low = hotspot_peek_word(pid, queue + (uint64_t)vm->queue_buffer);
+	layout->interpreter_low = hotspot_peek_word(pid, queue + (uint64_t)f->queue_buffer);
 	layout->interpreter_high =
-		layout->interpreter_low + hotspot_peek_u32(pid, queue + (uint64_t)vm->queue_end);
-	layout->call_stub = hotspot_peek_word(pid, vm->call_stub + bias);
+		layout->interpreter_low + hotspot_peek_u32(pid, queue + (uint64_t)f->queue_end);
+	layout->call_stub = hotspot_peek_word(pid, f->call_stub + bias);
 	return layout->interpreter_low && layout->interpreter_low < layout->interpreter_high &&
 	       layout->call_stub;
 }
@@ -456,7 +405,7 @@ int hotspot_vm_describe(const struct hotspot_vm *vm, pid_t pid, uint64_t bias,
 			struct hotspot_layout *layout)
 {
 	*layout = vm->layout;
-	return read_heaps(vm, pid, bias, layout) && read_interpreter(vm, pid, bias, layout)
+	return read_heaps(vm, pid, bias, layout) && read_interpreter(&vm->fields, pid, bias, layout)
 		       ? 0
 		       : -EAGAIN;
 }

@@ -13,28 +13,39 @@
 #include "abi/hotspot.h"
 #include "elf/elf64.h"
 
-/* Where a file exports its tables: virtual addresses of variables. */
+/* Virtual addresses of the variables through which a file exports its tables. */
 struct hotspot_tables {
 	uint64_t structs, types;
 };
 
-/* Fields that only the loader reads. Offsets of fields count from their object. */
+#define HOTSPOT_NONE (-1)
+
+/*
+ * A description: offsets of fields, counted from their object, and sizes of types (HOTSPOT_NONE:
+ * unknown), and addresses of variables, relative to the load address (0: unknown).
+ */
+struct hotspot_fields {
+	int32_t list_data, heap_memory, heap_segments, heap_log2, space_low, space_high;
+	int32_t header_bytes, block_used;
+	int32_t name, size, code_begin, code_offset, code_end, data_offset, frame_words,
+		frame_complete, mutable_data, relocation_bytes;
+	int32_t method, compile_id, entry_address, entry_offset, deopt_address, deopt_offset,
+		original_pc, scopes_address, scopes_offset, scopes_pcs, dependencies, metadata,
+		immutable_data;
+	int32_t method_const, const_bytes, const_pool, const_flags, const_code_bytes, const_name,
+		const_words;
+	int32_t pool_bytes, pool_holder, pool_source, class_name, class_source;
+	int32_t symbol_length, symbol_body;
+	int32_t queue_buffer, queue_end;
+	uint64_t heap; /* JDK 8: the only heap */
+	uint64_t heaps, interpreter, call_stub, release;
+};
+
 struct hotspot_vm {
 	struct hotspot_layout layout; /* without what differs between processes of a file */
-	/* addresses of variables, relative to the load address */
-	uint64_t heaps, interpreter, call_stub, release;
-	bool has_one_heap; /* JDK 8: heaps is a pointer to the only heap */
-	bool has_scopes_address;
+	struct hotspot_fields fields;
 	bool has_sparse_numbers; /* compressed numbers (UNSIGNED5) never contain the byte 0 */
-	int32_t array_data;	 /* GrowableArray */
-	int32_t heap_memory, heap_segments, heap_log2;	    /* CodeHeap */
-	int32_t space_low, space_high;			    /* VirtualSpace */
-	int32_t queue_buffer, queue_end;		    /* StubQueue */
-	int32_t scopes_data, scopes_pcs, pcs_end, metadata; /* nmethod */
-	int32_t immutable_data, mutable_data, relocation_bytes, data_offset;
-	int32_t class_methods, class_source, pool_source;
-	int32_t const_flags, const_words;
-	unsigned int version; /* feature release: 8, 11, 17 */
+	unsigned int version;	 /* feature release: 8, 11, 17 */
 };
 
 /* Returns true for a file that exports the tables. */
