@@ -48,17 +48,10 @@ struct meanings *meanings_new(void)
 	return meanings;
 }
 
-static void free_function(struct runtime_function *function)
-{
-	free(function->name);
-	free(function->file);
-	free(function);
-}
-
 static void free_linked(struct hashlink *link, void *arg)
 {
 	(void)arg;
-	free_function(container_of(link, struct runtime_function, link));
+	runtime_function_free(container_of(link, struct runtime_function, link));
 }
 
 void meanings_free(struct meanings *meanings)
@@ -68,7 +61,7 @@ void meanings_free(struct meanings *meanings)
 	hashtable_free(&meanings->codes, hashlink_free, NULL);
 	hashtable_free(&meanings->owners, hashlink_free, NULL);
 	hashtable_free(&meanings->functions, free_linked, NULL);
-	free_function(meanings->unknown);
+	runtime_function_free(meanings->unknown);
 	free(meanings);
 }
 
@@ -102,7 +95,7 @@ void runtime_function_release(struct runtime_function *function)
 	if (--function->n_users)
 		return;
 	hashtable_remove(&function->meanings->functions, &function->link);
-	free_function(function);
+	runtime_function_free(function);
 }
 
 size_t meanings_count(const struct meanings *meanings)
@@ -122,7 +115,7 @@ static struct runtime_function *intern_function(struct meanings *meanings,
 
 		if (!is_same(known, draft))
 			continue;
-		free_function(draft);
+		runtime_function_free(draft);
 		runtime_function_hold(known);
 		return known;
 	}

@@ -146,6 +146,15 @@ struct runtime_file *runtime_recognise(const struct elf64 *elf)
 	return file;
 }
 
+void runtime_function_free(struct runtime_function *function)
+{
+	if (!function)
+		return;
+	free(function->name);
+	free(function->file);
+	free(function);
+}
+
 uint32_t runtime_thread_bytes(const struct elf64 *elf)
 {
 	Elf64_Sym symbol;

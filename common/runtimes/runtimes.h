@@ -30,6 +30,9 @@ struct runtime_file *runtime_recognise(const struct elf64 *elf);
 /* Returns the size of struct pthread, as glibc exports it, in bytes; 0: not exported. */
 uint32_t runtime_thread_bytes(const struct elf64 *elf);
 
+/* Frees a function that has no users; NULL: does nothing. */
+void runtime_function_free(struct runtime_function *function);
+
 /* Returns the functions that walk a kind's frames; NULL: no such kind. */
 const struct runtime_code *runtime_code_of(uint32_t kind);
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "elf/elf64.h"
+#include "runtimes/runtimes.h"
 #include "runtimes/v8/calls.h"
 #include "runtimes/v8/code.h"
 #include "runtimes/v8/layout.h"
@@ -72,17 +73,6 @@ static void place(const uint8_t *bytes, size_t size)
 				   (words[i] >> 4 & 1 ? words[i] >> 5 & 3 : 1);
 }
 
-static void free_function(struct runtime_function *function)
-{
-	if (!function)
-		return;
-	if (!function->name)
-		abort();
-	free(function->name);
-	free(function->file);
-	free(function);
-}
-
 static void resolve(struct v8_calls *calls, const struct v8_def *def)
 {
 	struct runtime_function *function = v8_function_read(&def->def, sizeof(*def));
@@ -100,9 +90,9 @@ static void resolve(struct v8_calls *calls, const struct v8_def *def)
 		if (!n || n > RUNTIME_MAX_CALLS)
 			abort();
 		while (n-- > 0)
-			free_function(found[n].function);
+			runtime_function_free(found[n].function);
 	}
-	free_function(function);
+	runtime_function_free(function);
 }
 
 static void read_heap(const struct v8_version *version)
@@ -128,8 +118,8 @@ static void read_record(const uint8_t *bytes, size_t size)
 	struct v8_def def = { 0 };
 
 	memcpy(&def, bytes, size < sizeof(def) ? size : sizeof(def));
-	free_function(v8_function_read(&def.def, sizeof(def)));
-	free_function(size < sizeof(def) ? v8_function_read(&def.def, size) : NULL);
+	runtime_function_free(v8_function_read(&def.def, sizeof(def)));
+	runtime_function_free(size < sizeof(def) ? v8_function_read(&def.def, size) : NULL);
 }
 
 FUZZ(bytes, size)

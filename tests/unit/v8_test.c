@@ -3,6 +3,7 @@
  * Functions of V8: their objects are made in this process's own memory, and read as a traced
  * program's. What BPF does with them is the same code (bpf/abi/v8_walk.h).
  */
+#include "runtimes/runtimes.h"
 #include "runtimes/v8/calls.h"
 #include "runtimes/v8/code.h"
 #include "runtimes/v8/heap.h"
@@ -236,9 +237,7 @@ static const char *name_of(uint64_t shared)
 	function = v8_function_read(&def.def, sizeof(def));
 	snprintf(names, sizeof(names), "%s %s %d", function->name,
 		 function->file ? function->file : "-", def.begin);
-	free(function->name);
-	free(function->file);
-	free(function);
+	runtime_function_free(function);
 	return names;
 }
 
@@ -335,15 +334,6 @@ TEST(a_bytecode_has_the_last_position_before_it)
 
 /* ---- frames ---- */
 
-static void free_function(struct runtime_function *function)
-{
-	if (!function)
-		return;
-	free(function->name);
-	free(function->file);
-	free(function);
-}
-
 static struct runtime_function *define(uint64_t shared)
 {
 	struct v8_def def;
@@ -362,7 +352,7 @@ static const char *resolve(struct v8_calls *calls, const struct runtime_function
 	CHECK_EQ(v8_calls_resolve(calls, function, &position, found), 1);
 	snprintf(text, sizeof(text), "%s %u",
 		 found[0].function ? found[0].function->name : function->name, found[0].line);
-	free_function(found[0].function);
+	runtime_function_free(found[0].function);
 	return text;
 }
 
@@ -390,7 +380,7 @@ TEST(lines_and_names_are_not_those_of_a_function_that_was_moved_there)
 	CHECK_STR(resolve(calls, function), "Class.method 0");
 	untagged(shared)[0] = 0;
 	CHECK_STR(resolve(calls, function), "Class.method 0");
-	free_function(function);
+	runtime_function_free(function);
 	v8_calls_free(calls);
 }
 
@@ -403,8 +393,8 @@ TEST(functions_without_scripts_have_no_name_of_others)
 
 	resolve(calls, named);
 	CHECK_STR(resolve(calls, unnamed), "(anonymous) 0");
-	free_function(named);
-	free_function(unnamed);
+	runtime_function_free(named);
+	runtime_function_free(unnamed);
 	v8_calls_free(calls);
 }
 
@@ -466,7 +456,7 @@ static const char *resolve_return(struct v8_calls *calls, const struct runtime_f
 	for (size_t i = 0; i < n; i++) {
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s ",
 			 found[i].function ? found[i].function->name : function->name);
-		free_function(found[i].function);
+		runtime_function_free(found[i].function);
 	}
 	return text;
 }
@@ -493,7 +483,7 @@ TEST(inlined_functions_are_those_of_the_code_that_is_there_now)
 	CHECK_STR(resolve_return(calls, function, start + 8), "first own ");
 	area[7] = make_code(start, own, make_shared(text("second"), script, 3));
 	CHECK_STR(resolve_return(calls, function, start + 8), "second own ");
-	free_function(function);
+	runtime_function_free(function);
 	v8_calls_free(calls);
 }
 

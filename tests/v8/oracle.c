@@ -36,6 +36,7 @@
 #include "abi/unwind_layout.h"
 #include "base/idmap.h"
 #include "base/peek.h"
+#include "runtimes/runtimes.h"
 #include "runtimes/v8/calls.h"
 #include "runtimes/v8/v8.h"
 #include "runtimes/v8/walk.h"
@@ -154,15 +155,6 @@ static const struct runtime_function *function_of(uint64_t word)
 	return NULL;
 }
 
-static void free_function(struct runtime_function *function)
-{
-	if (!function)
-		return;
-	free(function->name);
-	free(function->file);
-	free(function);
-}
-
 static bool is_generated(uint64_t pc)
 {
 	size_t i = 0;
@@ -248,7 +240,7 @@ static void add_frame(struct numbers *ours, uint64_t word, uint64_t index, uint6
 		sscanf(name, "thread%d_", thread);
 		add(ours, number_of(name));
 		note(name, pc, i + 1 < n);
-		free_function(calls[i].function);
+		runtime_function_free(calls[i].function);
 	}
 	o.n_functions += n;
 	o.n_inlined += n ? n - 1 : 0;
@@ -296,7 +288,7 @@ static size_t read_stack(pid_t tid, const struct unwind_regs *regs, struct numbe
 		frame++;
 	}
 	for (size_t i = 0; i < o.n_defined; i++)
-		free_function(o.defined[i].function);
+		runtime_function_free(o.defined[i].function);
 	return n - t.n_native;
 }
 
