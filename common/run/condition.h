@@ -18,7 +18,7 @@
 
 struct loop;
 
-/* What a run traces, as far as conditions measure it. All zero: the whole machine. */
+/* The traced processes, as far as conditions measure them. All zero: the whole machine. */
 struct condition_target {
 	const uint32_t *pids;
 	size_t n_pids;

@@ -14,7 +14,7 @@
 #include "abi/stack.h"
 #include "unwind/unwind_tables.h"
 
-/* What runtimes need to know about the frames of a walk. */
+/* Facts about the frames of a walk that runtimes need. */
 struct native_frames {
 	uint64_t sps[STACK_DEPTH]; /* stack address at which each frame begins */
 	uint64_t bps[STACK_DEPTH]; /* frame pointer in each frame */

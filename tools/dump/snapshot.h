@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What processes do at one moment: their threads, and the goroutines of Go programs, each with its
+ * State of processes at one moment: their threads, and the goroutines of Go programs, each with its
  * stack; equal ones are merged.
  */
 #ifndef DUMP_SNAPSHOT_H

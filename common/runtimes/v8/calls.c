@@ -26,7 +26,7 @@
  */
 #define NOT_FOUND_NS NS_PER_S
 
-/* What a function's entry retains of its definition, in runtime_function.lines. */
+/* Part of a definition that its function retains, in runtime_function.lines. */
 struct about {
 	uint32_t tid, script_id, literal_id;
 	bool is_incomplete; /* the definition has no name: it is long, or the function has none */
