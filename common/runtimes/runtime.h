@@ -114,7 +114,7 @@ struct runtime_code {
 	/*
 	 * Searches for missing or wrong details, after a stack without functions, or one that can't
 	 * be walked. Returns true if the layout, or what add_rows() adds, may have changed.
-	 * *is_settled: the search need not be repeated for some time.
+	 * *is_settled: the search need not be repeated for some time. NULL: the layout is complete.
 	 */
 	bool (*look_again)(const struct runtime_instance *instance, struct runtime_process *process,
 			   bool *is_settled);

@@ -584,36 +584,51 @@ struct runtime_instance *runtime_frames_find(struct runtime_frames *frames, pid_
 	return entry && !entry->is_starting ? &entry->instance : NULL;
 }
 
-size_t runtime_frames_walk(const struct runtime_frames *frames, const struct unwind_thread *thread,
-			   const struct runtime_definer *definer,
-			   const struct native_frames *native, size_t n, uint64_t *words,
-			   int *reason)
+size_t runtime_frames_append(const struct runtime_process *process, bool lines,
+			     const struct unwind_thread *thread,
+			     const struct runtime_definer *definer,
+			     const struct native_frames *native, size_t n, uint64_t *words,
+			     int *reason)
 {
+	const struct runtime_code *code = runtime_code_of(process->kind);
 	struct runtime_thread walked = { .tid = (pid_t)thread->tid,
 					 .tgid = thread->tgid,
 					 .base = thread->regs.thread_base,
-					 .lines = frames->settings.lines,
+					 .process = *process,
+					 .lines = lines,
 					 .is_complete = *reason == UNWIND_COMPLETE,
 					 .sps = native->sps,
 					 .bps = native->bps,
 					 .framed = native->framed,
 					 .n_native = n,
 					 .definer = *definer };
-	const struct runtime_code *code;
-	bool is_cut;
-	size_t n_all;
+	bool is_cut = false;
 
-	if (!runtime_frames_read(frames, (pid_t)thread->tgid, &walked.process))
-		return n;
-	code = runtime_code_of(walked.process.kind);
 	if (!code)
 		return n;
-	n_all = code->walk(&walked, words, STACK_WORDS, &is_cut);
-	if (unwind_count_arrivals(thread->tgid, thread->tid) != thread->arrivals)
-		return n;
+	n = code->walk(&walked, words, STACK_WORDS, &is_cut);
 	if (is_cut && walked.is_complete)
 		*reason = UNWIND_DEPTH;
-	return n_all;
+	return n;
+}
+
+size_t runtime_frames_walk(const struct runtime_frames *frames, const struct unwind_thread *thread,
+			   const struct runtime_definer *definer,
+			   const struct native_frames *native, size_t n, uint64_t *words,
+			   int *reason)
+{
+	struct runtime_process process;
+	int native_reason = *reason;
+	size_t n_all;
+
+	if (!runtime_frames_read(frames, (pid_t)thread->tgid, &process))
+		return n;
+	n_all = runtime_frames_append(&process, frames->settings.lines, thread, definer, native, n,
+				      words, reason);
+	if (unwind_count_arrivals(thread->tgid, thread->tid) == thread->arrivals)
+		return n_all;
+	*reason = native_reason;
+	return n;
 }
 
 /*
@@ -623,6 +638,7 @@ size_t runtime_frames_walk(const struct runtime_frames *frames, const struct unw
 void runtime_frames_miss(struct runtime_frames *frames, pid_t pid)
 {
 	struct process_entry *entry = find_entry(frames, pid);
+	const struct runtime_code *code;
 	bool is_settled = false;
 	unsigned int n;
 
@@ -635,13 +651,15 @@ void runtime_frames_miss(struct runtime_frames *frames, pid_t pid)
 			runtime_frames_update(frames, pid);
 		return;
 	}
+	code = entry->instance.file->code;
+	if (!code->look_again)
+		return;
 	n = entry->n_misses + 1;
 	if (n & entry->n_misses) {
 		entry->n_misses = n;
 		return;
 	}
-	if (entry->instance.file->code->look_again(&entry->instance, &entry->process,
-						   &is_settled)) {
+	if (code->look_again(&entry->instance, &entry->process, &is_settled)) {
 		make_rows(frames, entry);
 		publish(frames, entry);
 	}

@@ -62,10 +62,16 @@ bool runtime_frames_preload(const struct runtime_frames *frames, struct processe
 
 /*
  * Walks the functions of a thread that isn't running: appends their words to its n native words, up
- * to STACK_WORDS in total, unless the thread has run meanwhile. Returns the new
- * number of words. *reason: how the native walk ended; set to UNWIND_DEPTH if it was complete
- * and outer functions did not fit.
+ * to STACK_WORDS in total. Returns the new number of words. *reason: how the native walk ended; set
+ * to UNWIND_DEPTH if it was complete and outer functions did not fit.
  */
+size_t runtime_frames_append(const struct runtime_process *process, bool lines,
+			     const struct unwind_thread *thread,
+			     const struct runtime_definer *definer,
+			     const struct native_frames *native, size_t n, uint64_t *words,
+			     int *reason);
+
+/* Appends, by the layout in BPF, unless the thread has run meanwhile. */
 size_t runtime_frames_walk(const struct runtime_frames *frames, const struct unwind_thread *thread,
 			   const struct runtime_definer *definer,
 			   const struct native_frames *native, size_t n, uint64_t *words,

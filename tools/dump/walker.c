@@ -10,6 +10,7 @@
 #include "base/peek.h"
 #include "dump/walker.h"
 #include "runtimes/runtimes.h"
+#include "stacks/runtime_frames.h"
 #include "unwind/unwind_procs.h"
 
 #define MAPPINGS_MAX 65536
@@ -162,33 +163,6 @@ static bool needs_base(const struct walker *walker)
 	return !(RUNTIME_BIT(walker->process.kind) & RUNTIME_ON_STACK);
 }
 
-static size_t walk_runtime(struct walker *walker, const struct unwind_thread *thread,
-			   const struct runtime_definer *definer,
-			   const struct native_frames *frames, size_t n, uint64_t *words,
-			   int *reason)
-{
-	struct runtime_thread walked = { .tid = (pid_t)thread->tid,
-					 .tgid = thread->tgid,
-					 .base = thread->regs.thread_base,
-					 .process = walker->process,
-					 .lines = walker->lines,
-					 .is_complete = *reason == UNWIND_COMPLETE,
-					 .sps = frames->sps,
-					 .bps = frames->bps,
-					 .framed = frames->framed,
-					 .n_native = n,
-					 .definer = *definer };
-	bool is_cut = false;
-
-	if (!walker->instance.file || (needs_base(walker) && !walked.base) ||
-	    *reason == UNWIND_RAN_ON)
-		return n;
-	n = walker->instance.file->code->walk(&walked, words, STACK_WORDS, &is_cut);
-	if (is_cut && walked.is_complete)
-		*reason = UNWIND_DEPTH;
-	return n;
-}
-
 static size_t walk_user(struct walker *walker, struct unwind_thread *thread,
 			const struct runtime_definer *definer, uint64_t *words, int *reason)
 {
@@ -206,7 +180,11 @@ static size_t walk_user(struct walker *walker, struct unwind_thread *thread,
 
 	thread->regs.thread_base = find_thread_base(walker->pid, (pid_t)thread->tid);
 	n = unwind_walk_thread(&view, thread, words, STACK_DEPTH, reason);
-	return walk_runtime(walker, thread, definer, &frames, n, words, reason);
+	if (!walker->instance.file || *reason == UNWIND_RAN_ON ||
+	    (needs_base(walker) && !thread->regs.thread_base))
+		return n;
+	return runtime_frames_append(&walker->process, walker->lines, thread, definer, &frames, n,
+				     words, reason);
 }
 
 size_t walker_walk(struct walker *walker, struct unwind_thread *thread,

@@ -42,16 +42,6 @@ static int describe(const struct runtime_instance *instance, struct runtime_proc
 	return 0;
 }
 
-/* The layout is complete from the start. */
-static bool look_again(const struct runtime_instance *instance, struct runtime_process *process,
-		       bool *is_settled)
-{
-	(void)instance;
-	(void)process;
-	*is_settled = true;
-	return false;
-}
-
 static size_t resolve(struct runtime_instance *instance, const struct runtime_function *function,
 		      const struct runtime_position *position, struct runtime_call *calls)
 {
@@ -71,7 +61,6 @@ static void release(struct runtime_instance *instance)
 const struct runtime_code v8_code = {
 	.recognise = recognise,
 	.describe = describe,
-	.look_again = look_again,
 	.read = v8_function_read,
 	.resolve = resolve,
 	.release = release,
