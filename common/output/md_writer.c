@@ -27,15 +27,29 @@
 #define IDLE	    "idle"
 #define NO_REMARK   "all"
 
+/* Stacks of a group that look the same when shortened. */
+struct row {
+	const char *text;
+	uint64_t value;
+};
+
+struct rows {
+	struct idmap by_text;
+	struct row **list;
+	size_t n;
+};
+
 /* Samples with one remark. */
 struct group {
 	const char *remark;
 	uint64_t total;
+	struct rows rows; /* not of idle threads */
 };
 
 struct page {
 	struct profile *profile;
 	const struct writer_facts *facts;
+	struct strpool *texts; /* of all rows */
 	struct group groups[GROUPS_MAX];
 	size_t n_groups;
 	const struct sample *first; /* of the largest value, not idle if there is one; NULL: none */
@@ -67,43 +81,7 @@ static struct group *find_group(struct page *page, const char *remark)
 	return &page->groups[i];
 }
 
-static int compare_groups(const void *a, const void *b)
-{
-	const struct group *x = a, *y = b;
-
-	return order_u64(y->total, x->total);
-}
-
-static void sum_up(struct page *page)
-{
-	for (size_t i = 0; i < profile_count(page->profile); i++) {
-		const struct sample *s = profile_sample(page->profile, i);
-
-		if (!s->value)
-			continue;
-		find_group(page, remark_of(s))->total += s->value;
-		page->has_one_process =
-			!page->first || (page->has_one_process && s->pid == page->first->pid);
-		if (!page->first || (is_idle(page->first) && !is_idle(s)))
-			page->first = s;
-	}
-	qsort(page->groups, page->n_groups, sizeof(*page->groups), compare_groups);
-}
-
 /* ---- stacks ---- */
-
-/* Stacks of a group that look the same when shortened. */
-struct row {
-	const char *text;
-	uint64_t value;
-};
-
-struct rows {
-	struct strpool *texts;
-	struct idmap by_text;
-	struct row **list;
-	size_t n;
-};
 
 static double percent(uint64_t part, uint64_t whole)
 {
@@ -115,10 +93,11 @@ static char *short_name(const char *name)
 {
 	char *whole = mem_escape(name), head[NAME_WIDTH / 2], *result;
 	size_t length = strlen(whole);
-	const char *tail = whole + length - NAME_WIDTH / 2 + 1;
+	const char *tail;
 
 	if (length <= NAME_WIDTH)
 		return whole;
+	tail = whole + length - NAME_WIDTH / 2 + 1;
 	while ((*tail & 0xc0) == 0x80) /* inside of a character */
 		tail++;
 	result = mem_printf("%s..%s", escape_string(head, sizeof(head), whole, NULL), tail);
@@ -187,10 +166,10 @@ static char *shorten(const struct sample *s)
 	return result;
 }
 
-static void add_row(struct rows *rows, const struct sample *s)
+static void add_row(struct strpool *texts, struct rows *rows, const struct sample *s)
 {
 	char *text = shorten(s);
-	const char *interned = strpool_intern(rows->texts, text);
+	const char *interned = strpool_intern(texts, text);
 	struct row *row = idmap_find(&rows->by_text, (uintptr_t)interned);
 
 	free(text);
@@ -217,9 +196,56 @@ static int compare_rows(const void *a, const void *b)
 	return order ? order : strcmp(x->text, y->text);
 }
 
-static void print_rows(FILE *f, const struct page *page, const struct group *group,
-		       const struct rows *rows, size_t n)
+static void sort_rows(struct rows *rows)
 {
+	rows->list = mem_zalloc(rows->by_text.count + 1, sizeof(struct row *));
+	idmap_visit(&rows->by_text, list_row, rows);
+	if (rows->n)
+		qsort(rows->list, rows->n, sizeof(struct row *), compare_rows);
+}
+
+static int compare_groups(const void *a, const void *b)
+{
+	const struct group *x = a, *y = b;
+
+	return order_u64(y->total, x->total);
+}
+
+/* Totals the samples, and lists the shortened stacks, both once: pages of any length have them. */
+static void sum_up(struct page *page)
+{
+	for (size_t i = 0; i < profile_count(page->profile); i++) {
+		const struct sample *s = profile_sample(page->profile, i);
+		struct group *group;
+
+		if (!s->value)
+			continue;
+		group = find_group(page, remark_of(s));
+		group->total += s->value;
+		if (!is_idle(s))
+			add_row(page->texts, &group->rows, s);
+		page->has_one_process =
+			!page->first || (page->has_one_process && s->pid == page->first->pid);
+		if (!page->first || (is_idle(page->first) && !is_idle(s)))
+			page->first = s;
+	}
+	qsort(page->groups, page->n_groups, sizeof(*page->groups), compare_groups);
+	for (size_t i = 0; i < page->n_groups; i++)
+		sort_rows(&page->groups[i].rows);
+}
+
+static void free_groups(struct page *page)
+{
+	for (size_t i = 0; i < page->n_groups; i++) {
+		free(page->groups[i].rows.list);
+		idmap_free(&page->groups[i].rows.by_text, free);
+	}
+	strpool_free(page->texts);
+}
+
+static void print_group(FILE *f, const struct page *page, const struct group *group, size_t n)
+{
+	const struct rows *rows = &group->rows;
 	char value[QUANTITY_MAX];
 
 	fprintf(f, "\n## %s\n\n```\n", group->remark);
@@ -229,26 +255,6 @@ static void print_rows(FILE *f, const struct page *page, const struct group *gro
 					      profile_unit(page->profile)),
 			percent(rows->list[i]->value, group->total), rows->list[i]->text);
 	fputs("```\n", f);
-}
-
-static void print_group(FILE *f, const struct page *page, const struct group *group, size_t n)
-{
-	struct rows rows = { .texts = strpool_new() };
-
-	for (size_t i = 0; i < profile_count(page->profile); i++) {
-		const struct sample *s = profile_sample(page->profile, i);
-
-		if (s->value && !strcmp(remark_of(s), group->remark))
-			add_row(&rows, s);
-	}
-	rows.list = mem_zalloc(rows.by_text.count + 1, sizeof(struct row *));
-	idmap_visit(&rows.by_text, list_row, &rows);
-	if (rows.n)
-		qsort(rows.list, rows.n, sizeof(struct row *), compare_rows);
-	print_rows(f, page, group, &rows, n);
-	free(rows.list);
-	idmap_free(&rows.by_text, free);
-	strpool_free(rows.texts);
 }
 
 /* ---- the rest of the page ---- */
@@ -338,7 +344,7 @@ static char *make_page(const struct page *page, size_t n)
 
 static void write_md(FILE *f, struct profile *p, const struct writer_style *style)
 {
-	struct page page = { .profile = p, .facts = style->facts };
+	struct page page = { .profile = p, .facts = style->facts, .texts = strpool_new() };
 	char *text = NULL;
 
 	profile_sort(p);
@@ -351,6 +357,7 @@ static void write_md(FILE *f, struct profile *p, const struct writer_style *styl
 	}
 	fputs(text ? text : "", f);
 	free(text);
+	free_groups(&page);
 }
 
 const struct writer md_writer = {
