@@ -329,7 +329,7 @@ TEST(sigusr1_leaves_folded_stacks_alone)
 	CHECK_EQ(tool->out_bytes, 0);
 	tool_stop(tool);
 	CHECK(folded_is_sane(tool->out));
-	CHECK_EQ(folded_count(tool->out, "plan-0", "plan_run;plan_nap"), 1);
+	CHECK(folded_count(tool->out, "plan-0", "plan_run;plan_nap"));
 }
 
 TEST(sigusr1_shows_a_text_of_stacks_as_it_is)
