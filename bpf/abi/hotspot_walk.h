@@ -285,7 +285,7 @@ UNWIND_INLINE void hotspot_judge(struct unwind_state *s, struct hotspot_walk *w)
 				   hotspot_code(w, 0) == 0x5d && hotspot_check_returns(w, 1));
 }
 
-/* Returns the bytes that "pop"s after a call of a stub give back: a slow path has pushed them. */
+/* Returns the number of bytes that a slow path has pushed, by the "pop"s after its call. */
 UNWIND_INLINE __u32 hotspot_pushed_bytes(const struct hotspot_walk *w)
 {
 	__u32 at = 0, bytes = 0;

@@ -182,7 +182,7 @@ V8_INLINE bool v8_read_shared(struct v8_walk *w, __u64 function)
 	       v8_is_shared(w, w->shared[0]);
 }
 
-/* A word that is the same wherever the function's objects are. */
+/* Returns a function's word, which stays the same when its objects move. */
 V8_INLINE __u64 v8_function_word(__u64 fingerprint)
 {
 	return runtime_word(fingerprint | 16, fingerprint);

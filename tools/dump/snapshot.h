@@ -22,7 +22,7 @@ void snapshot_free(struct snapshot *snapshot);
 /* Reads a process, once. 0, or -ESRCH, printed: there is no such process. */
 int snapshot_take(struct snapshot *snapshot, pid_t pid);
 
-/* Writes all: as text for people, or in a writer's format. */
+/* Write the snapshot, as text for people or in a writer's format. */
 void snapshot_write_text(struct snapshot *snapshot, FILE *f);
 void snapshot_write(struct snapshot *snapshot, FILE *f, const struct writer *writer);
 

@@ -44,7 +44,7 @@ static bool read_stat(struct thread_state *t)
 	return is_good && t->state != 'Z' && t->state != 'X';
 }
 
-/* Finds the interface of a thread's system calls by its program. A 32-bit one has other numbers. */
+/* Finds the interface of a thread's system calls: 32-bit programs have other numbers. */
 static enum call_abi find_abi(const struct thread_state *t)
 {
 	char *path = mem_printf("/proc/%d/task/%d/exe", t->pid, t->tid);

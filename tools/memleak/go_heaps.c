@@ -23,7 +23,7 @@ struct go_process {
 	pid_t pid;
 	uint64_t serial;	    /* of the program's file */
 	struct go_program *program; /* NULL: no heap profile */
-	bool is_reported;	    /* the user knows why there is no profile */
+	bool is_reported;	    /* printed why there is no profile */
 	bool is_read;		    /* the members below are of the last read */
 	bool is_same;		    /* no collection has ended since the read before */
 	uint32_t cycle;

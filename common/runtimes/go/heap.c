@@ -273,7 +273,7 @@ const char *go_heap_why_none(const struct go_program *p)
 		return "the Go runtime's variables were not found";
 	if (read_rate(p, &err) || err)
 		return NULL;
-	/* Don't read what there may be: a bucket may be older than the rate of 0. */
+	/* Buckets from before the rate became 0 are not read. */
 	return p->functions[GO_READ_PROFILE].end
 		       ? "the program has set runtime.MemProfileRate to 0"
 		       : "it is linked without a heap profile (let it import net/http/pprof)";

@@ -132,7 +132,7 @@ static int32_t read_scope(const struct hotspot_vm *vm, pid_t pid, const struct t
 	return (int32_t)sender;
 }
 
-/* Reads the scopes, which lie before those that they call; the outermost is the method itself. */
+/* Reads the scopes, innermost first. Each has the position of its caller, which is lower. */
 static size_t read_scopes(const struct hotspot_vm *vm, pid_t pid, const struct tables *tables,
 			  int32_t at, struct hotspot_scope *scopes, size_t max)
 {

@@ -362,8 +362,8 @@ static void reach_successors(struct text *text, uint32_t at)
 }
 
 /*
- * Analyses code from an entry on, which may be a wrong guess. After a contradiction, also to what
- * is known from an earlier entry, all of it is unknown.
+ * Analyses code from an entry, which may be guessed. If the code contradicts itself, or the states
+ * found from an earlier entry, all of it becomes unknown.
  */
 static void begin_at(struct text *text, size_t at)
 {

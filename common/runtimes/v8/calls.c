@@ -335,8 +335,8 @@ static void add_call(struct frame *frame, struct known *function, uint32_t line)
 }
 
 /*
- * Adds the function of a leaf in optimized code that is not the frame's: it has not made its frame
- * yet, or has none any more, and runs in its caller's.
+ * Adds the leaf's function, if optimized code of another function than the frame's runs: its own
+ * frame doesn't exist yet, or any more, so the frame is its caller's.
  */
 static void add_leaf(struct v8_calls *calls, const struct about *about, uint64_t pc,
 		     struct frame *frame)
@@ -363,8 +363,8 @@ static bool add_result(struct v8_calls *calls, const struct about *about, uint64
 }
 
 /*
- * Returns the name of a frame's function that BPF has not sent; NULL: none. One without a script is
- * identified by nothing else. Another function may be where it was.
+ * Reads the name of a frame's function if BPF could not send it; NULL: none. The script and the
+ * literal must still be the same, so functions without a script have no such name.
  */
 static struct known *find_own(struct v8_calls *calls, const struct about *about)
 {

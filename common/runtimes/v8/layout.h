@@ -38,7 +38,7 @@ struct v8_file {
 	uint16_t type_bytecodes, type_code, type_stream, type_wrapper, type_interpreter;
 };
 
-/* Number of opcodes that a file's translations have. */
+/* Returns the number of opcodes in a version's translations. */
 uint32_t v8_count_opcodes(const struct v8_version *version);
 
 /*
