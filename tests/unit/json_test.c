@@ -40,25 +40,23 @@ TEST(texts_are_escaped)
 
 TEST(members_nest)
 {
-	char *text;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
-	struct json json = json_begin_line(f, "t");
+	CHECK_STR(PRINTED(f,
+			  {
+				  struct json json = json_begin_line(f, "t");
 
-	json_uint(&json, "n", UINT64_MAX);
-	json_open(&json, "list", '[');
-	json_open(&json, NULL, '{');
-	json_number(&json, "x", 0.015625);
-	json_close(&json, '}');
-	json_open(&json, NULL, '{');
-	json_close(&json, '}');
-	json_close(&json, ']');
-	json_text(&json, "end", "z");
-	json_end_line(&json);
-	fclose(f);
-	until_end(text);
-	CHECK_STR(text, "{\"type\":\"t\",\"n\":18446744073709551615,\"list\":[{\"x\":0.015625},{}],"
-			"\"end\":\"z\"}\n");
+				  json_uint(&json, "n", UINT64_MAX);
+				  json_open(&json, "list", '[');
+				  json_open(&json, NULL, '{');
+				  json_number(&json, "x", 0.015625);
+				  json_close(&json, '}');
+				  json_open(&json, NULL, '{');
+				  json_close(&json, '}');
+				  json_close(&json, ']');
+				  json_text(&json, "end", "z");
+				  json_end_line(&json);
+			  }),
+		  "{\"type\":\"t\",\"n\":18446744073709551615,\"list\":[{\"x\":0.015625},{}],"
+		  "\"end\":\"z\"}\n");
 }
 
 static char *write_stacks(const struct writer_facts *facts)
@@ -175,20 +173,14 @@ TEST(the_run_comes_first)
 TEST(a_histogram_tells_its_buckets)
 {
 	struct hist *h = hist_new();
-	char *text;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
-	struct json json = { .f = f };
 
 	hist_record(h, 3);
 	hist_record(h, 3);
 	hist_record(h, 1000);
-	hist_print_json(&json, h, &hist_nsecs);
-	fclose(f);
-	until_end(text);
-	CHECK_STR(text, "\"unit\":\"nsecs\",\"count\":3,\"average\":335.333333333333,\"p50\":3,"
-			"\"p90\":1000,\"p99\":1000,\"p99_9\":1000,\"max\":1000,\"buckets\":["
-			"{\"from\":3,\"below\":4,\"count\":2},"
-			"{\"from\":992,\"below\":1008,\"count\":1}]");
+	CHECK_STR(PRINTED(f, hist_print_json(&(struct json){ .f = f }, h, &hist_nsecs)),
+		  "\"unit\":\"nsecs\",\"count\":3,\"average\":335.333333333333,\"p50\":3,"
+		  "\"p90\":1000,\"p99\":1000,\"p99_9\":1000,\"max\":1000,\"buckets\":["
+		  "{\"from\":3,\"below\":4,\"count\":2},"
+		  "{\"from\":992,\"below\":1008,\"count\":1}]");
 	hist_free(h);
 }

@@ -151,7 +151,6 @@ static const struct {
 	{ "--number=7 --text=", " 7 0 0 0 0 :" },
 	{ "--nu 3", " 3 0 0 0 0 -:" }, /* getopt_long(3) lets names be cut short */
 	{ "-f -L", "fL 0 0 0 0 0 -:" },
-	/* an argument in brackets may be left out */
 	/* operands may stand between options */
 	{ "10 --flag 5 -n 3", "f 3 0 0 0 0 -: 10 5" },
 	{ "-o -- --flag", "o 0 0 0 0 0 -: --flag" },
@@ -175,25 +174,6 @@ TEST(knows_what_was_given)
 	CHECK(!opts_given(&set, "number"));
 	CHECK_EQ(parse_line(""), 1);
 	CHECK(!opts_given(&set, "flag"));
-}
-
-TEST(operands_may_stand_between_options)
-{
-	int first = parse_line("10 --flag 5 -n 3");
-
-	CHECK_EQ(first, 4);
-	CHECK_STR(words[first], "10");
-	CHECK_STR(words[first + 1], "5");
-	CHECK(tool.flag);
-	CHECK_EQ(tool.number, 3);
-}
-
-TEST(what_follows_two_dashes_is_no_option)
-{
-	int first = parse_line("-o -- --flag");
-
-	CHECK_STR(words[first], "--flag");
-	CHECK(tool.other_flag && !tool.flag);
 }
 
 static const struct {

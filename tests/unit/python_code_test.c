@@ -55,9 +55,19 @@ TEST(what_is_no_character_is_replaced)
 
 #define ENTRY(kind, n_units) (0x80 | (kind) << 3 | ((n_units)-1))
 
-static uint32_t line_of(const uint8_t *table, size_t n, uint32_t instruction)
+/* Returns the lines of these instructions as text, in a table of a code object from line 100 on. */
+#define LINES(kind, table, n, ...)                                              \
+	lines_of(kind, table, n, (const uint32_t[]){ __VA_ARGS__, UINT32_MAX }, \
+		 ARRAY_SIZE(((const uint32_t[]){ __VA_ARGS__ })))
+
+static const char *lines_of(enum python_lines kind, const uint8_t *table, size_t n,
+			    const uint32_t *instructions, size_t n_instructions)
 {
-	return python_line(PYTHON_LINES_LOCATIONS, table, n, 100, instruction);
+	return PRINTED(f, {
+		for (size_t i = 0; i < n_instructions; i++)
+			fprintf(f, "%s%u", i ? " " : "",
+				python_line(kind, table, n, 100, instructions[i]));
+	});
 }
 
 TEST(entries_of_all_kinds_tell_lines)
@@ -72,17 +82,9 @@ TEST(entries_of_all_kinds_tell_lines)
 		ENTRY(10, 1), 3,    4,
 	};
 
-	CHECK_EQ(line_of(table, sizeof(table), 0), 100);
-	CHECK_EQ(line_of(table, sizeof(table), 1), 100);
-	CHECK_EQ(line_of(table, sizeof(table), 2), 101);
-	CHECK_EQ(line_of(table, sizeof(table), 3), 103);
-	CHECK_EQ(line_of(table, sizeof(table), 4), 102);
-	CHECK_EQ(line_of(table, sizeof(table), 5), 0);
-	CHECK_EQ(line_of(table, sizeof(table), 7), 0);
-	CHECK_EQ(line_of(table, sizeof(table), 8), 166);
-	CHECK_EQ(line_of(table, sizeof(table), 15), 166);
-	CHECK_EQ(line_of(table, sizeof(table), 16), 166);
-	CHECK_EQ(line_of(table, sizeof(table), 17), 0);
+	CHECK_STR(LINES(PYTHON_LINES_LOCATIONS, table, sizeof(table), 0, 1, 2, 3, 4, 5, 7, 8, 15,
+			16, 17),
+		  "100 100 101 103 102 0 0 166 166 166 0");
 }
 
 TEST(a_broken_table_of_lines_has_none)
@@ -91,13 +93,12 @@ TEST(a_broken_table_of_lines_has_none)
 	static const uint8_t cut[] = { ENTRY(14, 1), 0x7f, 0x7f };
 	uint8_t endless[64];
 
-	CHECK_EQ(line_of(no_begin, sizeof(no_begin), 0), 0);
-	CHECK_EQ(line_of(no_begin, 0, 0), 0);
-	CHECK_EQ(line_of(cut, sizeof(cut), 1), 0);
+	CHECK_STR(LINES(PYTHON_LINES_LOCATIONS, no_begin, sizeof(no_begin), 0), "0");
+	CHECK_STR(LINES(PYTHON_LINES_LOCATIONS, no_begin, 0, 0), "0");
+	CHECK_STR(LINES(PYTHON_LINES_LOCATIONS, cut, sizeof(cut), 1, UINT32_MAX), "0 0");
 	memset(endless, 0x7f, sizeof(endless));
 	endless[0] = ENTRY(13, 8);
-	CHECK_EQ(line_of(endless, sizeof(endless), 8), 0);
-	CHECK_EQ(line_of(cut, sizeof(cut), UINT32_MAX), 0);
+	CHECK_STR(LINES(PYTHON_LINES_LOCATIONS, endless, sizeof(endless), 8), "0");
 }
 
 /* ---- lines before 3.11 ---- */
@@ -107,15 +108,9 @@ TEST(ranges_of_310_tell_lines)
 {
 	static const uint8_t table[] = { 4, 0, 2, 3, 2, 0x80, 0, 5, 4, 0xff, 3 };
 
-	CHECK_EQ(python_line(PYTHON_LINES_RANGES, table, sizeof(table), 100, 0), 100);
-	CHECK_EQ(python_line(PYTHON_LINES_RANGES, table, sizeof(table), 100, 1), 100);
-	CHECK_EQ(python_line(PYTHON_LINES_RANGES, table, sizeof(table), 100, 2), 103);
-	CHECK_EQ(python_line(PYTHON_LINES_RANGES, table, sizeof(table), 100, 3), 0);
-	CHECK_EQ(python_line(PYTHON_LINES_RANGES, table, sizeof(table), 100, 4), 107);
-	CHECK_EQ(python_line(PYTHON_LINES_RANGES, table, sizeof(table), 100, 5), 107);
-	CHECK_EQ(python_line(PYTHON_LINES_RANGES, table, sizeof(table), 100, 6), 0);
-	CHECK_EQ(python_line(PYTHON_LINES_RANGES, table, 0, 100, 0), 0);
-	CHECK_EQ(python_line(PYTHON_LINES_RANGES, table, sizeof(table), 100, UINT32_MAX), 100);
+	CHECK_STR(LINES(PYTHON_LINES_RANGES, table, sizeof(table), 0, 1, 2, 3, 4, 5, 6, UINT32_MAX),
+		  "100 100 103 0 107 107 0 100");
+	CHECK_STR(LINES(PYTHON_LINES_RANGES, table, 0, 0), "0");
 }
 
 /* As Objects/lnotab_notes.txt has them: the last step has no end. */
@@ -123,12 +118,8 @@ TEST(steps_before_310_tell_lines)
 {
 	static const uint8_t table[] = { 4, 1, 255, 0, 45, 2, 2, 0xfe, 3 };
 
-	CHECK_EQ(python_line(PYTHON_LINES_STEPS, table, sizeof(table), 100, 1), 100);
-	CHECK_EQ(python_line(PYTHON_LINES_STEPS, table, sizeof(table), 100, 2), 101);
-	CHECK_EQ(python_line(PYTHON_LINES_STEPS, table, sizeof(table), 100, 151), 101);
-	CHECK_EQ(python_line(PYTHON_LINES_STEPS, table, sizeof(table), 100, 152), 103);
-	CHECK_EQ(python_line(PYTHON_LINES_STEPS, table, sizeof(table), 100, 153), 101);
-	CHECK_EQ(python_line(PYTHON_LINES_STEPS, table, sizeof(table), 100, 9999), 101);
-	CHECK_EQ(python_line(PYTHON_LINES_STEPS, table, 0, 100, 7), 100); /* all in one line */
-	CHECK_EQ(python_line(PYTHON_LINES_STEPS, table, sizeof(table), 100, INT32_MAX), 100);
+	CHECK_STR(LINES(PYTHON_LINES_STEPS, table, sizeof(table), 1, 2, 151, 152, 153, 9999,
+			INT32_MAX),
+		  "100 101 101 103 101 101 100");
+	CHECK_STR(LINES(PYTHON_LINES_STEPS, table, 0, 7), "100"); /* all in one line */
 }

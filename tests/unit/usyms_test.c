@@ -315,26 +315,22 @@ TEST(keeps_mappings_of_a_zombie)
  */
 static void check_replaced_file(void)
 {
-	char path[] = "/tmp/usyms-test-XXXXXX", other[] = "/tmp/usyms-test-XXXXXX";
-	char third[] = "/tmp/usyms-test-XXXXXX", deleted[64];
+	char other[] = "/tmp/usyms-test-XXXXXX", third[] = "/tmp/usyms-test-XXXXXX", deleted[64];
 	bool privileged = can_use_map_files();
-	int fd = make_copy(path), fd2 = make_copy(other), fd3 = make_copy(third);
-	uint64_t addr = map_text(fd);
+	int fd = make_copy(other), fd2 = make_copy(third);
+	struct copy *c = map_copy();
 	pid_t child = start_child();
 	struct usyms *us = open_usyms(NULL);
 
-	snprintf(deleted, sizeof(deleted), "%s (deleted)", path);
-	CHECK_EQ(rename(other, path), 0);
+	snprintf(deleted, sizeof(deleted), "%s (deleted)", c->path);
+	CHECK_EQ(rename(other, c->path), 0);
 	CHECK_EQ(rename(third, deleted), 0);
 	wait_for_tick();
-	CHECK_NAMED(locate(us, child, 1, addr), privileged ? "known_function" : "",
-		    path + strlen("/tmp/"));
+	CHECK_NAMED(locate(us, child, 1, c->addr), privileged ? "known_function" : "",
+		    c->path + strlen("/tmp/"));
 	end_child(child);
-	unmap_text(addr);
 	close(fd);
 	close(fd2);
-	close(fd3);
-	unlink(path);
 	unlink(deleted);
 }
 
@@ -548,22 +544,17 @@ TEST(refuses_a_path_newer_than_the_mapping)
 
 TEST(reads_mappings_again_for_an_unknown_address)
 {
-	char path[] = "/tmp/usyms-test-XXXXXX";
-	int fd = make_copy(path);
 	uint64_t addrs[3] = { known_addr(), 8, 0 };
 	struct location locs[3];
 
 	usyms_locate(plain, getpid(), 1, 0, addrs, 1, locs);
-	addrs[2] = map_text(fd);
+	addrs[2] = map_copy()->addr;
 	usyms_locate(plain, getpid(), 1, 0, addrs, 3, locs);
 	CHECK_STR(name_of(locs[0]), "known_function");
 	CHECK(!locs[1].dso);
 	CHECK_STR(name_of(locs[2]), "known_function");
 	CHECK(locs[0].dso != locs[2].dso);
 	CHECK(locate(plain, getpid(), 1, known_addr()).dso == locs[0].dso);
-	unmap_text(addrs[2]);
-	close(fd);
-	unlink(path);
 }
 
 TEST(reads_mappings_afresh_for_a_new_generation)
@@ -727,30 +718,22 @@ static pid_t start_in_folder(void)
 /* The root of who is gone can't be searched, that of the next one who has the file can be. */
 static void check_debug_file_of_the_next(void)
 {
-	char path[] = "/tmp/usyms-test-XXXXXX";
-	struct usyms *us = open_usyms(NULL);
-	int fd = make_copy(path);
-	uint64_t addr;
+	struct copy *c = map_copy();
 	struct location first, next;
 	pid_t child;
 
-	strip(fd);
-	addr = map_text(fd);
+	strip(c->fd);
 	child = start_child();
-	locate(us, child, 1, 8); /* reads the mappings, opens nothing */
+	locate(plain, child, 1, 8); /* reads the mappings, opens nothing */
 	end_child(child);
-	first = locate(us, child, 1, addr);
-	CHECK_STR(usyms_dso_name(&first), path + strlen("/tmp/"));
-	CHECK_STR(name_of(first), "");
+	first = locate(plain, child, 1, c->addr);
+	CHECK_NAMED(first, "", c->path + strlen("/tmp/"));
 	child = start_in_folder();
-	next = locate(us, child, 1, addr);
+	next = locate(plain, child, 1, c->addr);
 	CHECK(next.dso == first.dso);
 	CHECK_STR(name_of(next), "known_function");
 	CHECK_STR(name_of(first), "known_function");
 	end_child(child);
-	unmap_text(addr);
-	close(fd);
-	unlink(path);
 }
 
 TEST(finds_a_debug_file_in_the_root_of_a_later_process)
