@@ -316,48 +316,34 @@ TEST(sigusr1_shows_a_report_and_goes_on)
 	CHECK_EQ(truth_value(tool), first);
 }
 
-/* Who reads folded stacks adds up equal lines: the report that is peeked at is none of them. */
-TEST(sigusr1_leaves_folded_stacks_alone)
+/* Where equal lines are added up, a report that is peeked at is a text beside the output. */
+static const struct {
+	const char *format, *seen, *line;
+	bool is_beside;
+} peeks[] = {
+	{ "folded", "    plan_nap\n", "plan_run;plan_nap", true },
+	{ "text", "    plan_nap\n", "    plan_nap", false },
+	{ "csv", "plan_run;plan_nap", "plan_run;plan_nap", false },
+};
+
+TEST(sigusr1_shows_stacks_in_every_format)
 {
-	struct proc *work = work_start("plan", "1", "13", "2", "0");
-	struct proc *tool = tool_start_on(work, "offcputime", "--state", "S");
+	for (size_t i = 0; i < ARRAY_SIZE(peeks); i++) {
+		struct proc *work = work_start("plan", "1", "13", "2", "0");
+		struct proc *tool = tool_start_on(work, "offcputime", "--format", peeks[i].format,
+						  "--state", "S");
 
-	work_do(work);
-	proc_signal(tool, SIGUSR1);
-	CHECK(proc_wait_for(tool, "    plan_nap\n"));
-	proc_linger(tool, 200);
-	CHECK_EQ(tool->out_bytes, 0);
-	tool_stop(tool);
-	CHECK(folded_is_sane(tool->out));
-	CHECK(folded_count(tool->out, "plan-0", "plan_run;plan_nap"));
-}
-
-TEST(sigusr1_shows_a_text_of_stacks_as_it_is)
-{
-	struct proc *work = work_start("plan", "1", "13", "2", "0");
-	struct proc *tool = tool_start_on(work, "offcputime", "--format", "text", "--state", "S");
-
-	work_do(work);
-	proc_signal(tool, SIGUSR1);
-	CHECK(proc_wait_for(tool, "    plan_nap\n"));
-	CHECK(tool->out_bytes > 0);
-	tool_stop(tool);
-	CHECK(lines_with(tool->out, "    plan_nap") >= 2);
-}
-
-/* As in tables of numbers. */
-TEST(sigusr1_shows_csv_of_stacks_as_it_is)
-{
-	struct proc *work = work_start("plan", "1", "13", "2", "0");
-	struct proc *tool = tool_start_on(work, "offcputime", "--format", "csv", "--state", "S");
-
-	work_do(work);
-	proc_signal(tool, SIGUSR1);
-	CHECK(proc_wait_for(tool, "plan_run;plan_nap"));
-	CHECK(tool->out_bytes > 0);
-	tool_stop(tool);
-	CHECK_EQ(count_in(tool->out, "type,start_unix_ns,"), 1);
-	CHECK(lines_with(tool->out, "plan_run;plan_nap") >= 2);
+		work_do(work);
+		proc_signal(tool, SIGUSR1);
+		CHECK(proc_wait_for(tool, peeks[i].seen));
+		proc_linger(tool, 200);
+		CHECK_CASE(peeks[i].format, !tool->out_bytes, peeks[i].is_beside);
+		tool_stop(tool);
+		CHECK(lines_with(tool->out, peeks[i].line) >= (peeks[i].is_beside ? 1 : 2));
+		CHECK(!peeks[i].is_beside || folded_is_sane(tool->out));
+		CHECK_EQ(count_in(tool->out, "type,start_unix_ns,"),
+			 !strcmp(peeks[i].format, "csv"));
+	}
 }
 
 /* Where nothing is written before the end, it is the hangup that tells. */

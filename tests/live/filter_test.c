@@ -321,21 +321,11 @@ static struct proc *run_family(const char *const tool[], const char *option)
 	return tool_run_argv(NULL, NULL, argv);
 }
 
-TEST(children_of_a_command_are_followed)
+TEST(children_of_a_command_are_followed_unless_asked_not_to)
 {
-	for (size_t i = 0; i < sizeof(by_comm) / sizeof(by_comm[0]); i++) {
-		struct proc *tool = run_family(by_comm[i], "--quiet");
-
-		CHECK_HAS(tool->out, "kid");
-	}
-}
-
-TEST(children_of_a_command_are_not_followed_if_asked)
-{
-	for (size_t i = 0; i < sizeof(by_comm) / sizeof(by_comm[0]); i++) {
-		struct proc *tool = run_family(by_comm[i], "--no-follow");
-
-		CHECK_LACKS(tool->out, "kid");
+	for (size_t i = 0; i < ARRAY_SIZE(by_comm); i++) {
+		CHECK_HAS(run_family(by_comm[i], "--quiet")->out, "kid");
+		CHECK_LACKS(run_family(by_comm[i], "--no-follow")->out, "kid");
 	}
 }
 

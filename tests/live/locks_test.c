@@ -267,20 +267,11 @@ static void check_deadlock(int n_threads)
 	CHECK_EQ(lines_with(tool->out, "\"type\":\"lock_owner\""), n_threads);
 }
 
-TEST(a_deadlock_of_two_threads_is_named)
+/* Of one thread: it locks its own mutex again. */
+TEST(deadlocks_of_any_number_of_threads_are_named)
 {
-	check_deadlock(2);
-}
-
-TEST(a_deadlock_over_three_threads_is_named)
-{
-	check_deadlock(3);
-}
-
-/* A thread that locks its own mutex again. */
-TEST(a_deadlock_of_one_thread_is_named)
-{
-	check_deadlock(1);
+	for (int n_threads = 1; n_threads <= 3; n_threads++)
+		check_deadlock(n_threads);
 }
 
 TEST(who_has_a_lock_without_a_deadlock_is_named)

@@ -263,18 +263,6 @@ TEST(waits_that_are_not_wanted_are_not_lost)
 	CHECK_LACKS(tool->err, "full");
 }
 
-TEST(a_thread_is_seen_after_12000_others_came_and_went)
-{
-	struct proc *work = work_start("crowd", text_of("%d", at_size(12000, 1201)), "101");
-	struct proc *tool = trace_pid(work, "offcputime");
-
-	CHECK(folded_sum(tool->out, "late", "late_nap") >= 101 * 1000);
-	CHECK(folded_count(tool->out, "late", "work_wait_end") >= 1);
-	CHECK(folded_count(tool->out, "early", NULL) >= 1);
-	CHECK_LACKS(tool->err, "map full"); /* a switch may be lost where programs are preempted */
-	CHECK_LACKS(tool->err, "not traced");
-}
-
 /* The threads of "states" that have lines, as letters. */
 static const char *states_seen(const char *option)
 {
@@ -287,10 +275,14 @@ static const char *states_seen(const char *option)
 	return text_of("%s%s%s", sleeps ? "S" : "", waits ? "D" : "", spins ? "R" : "");
 }
 
-TEST(states_are_chosen_by_letter)
+TEST(states_are_chosen_by_letter_and_mask)
 {
-	CHECK_STR(states_seen("D"), "D");
-	CHECK_STR(states_seen("SD"), "SD");
+	static const char *const options[][2] = {
+		{ "D", "D" }, { "SD", "SD" }, { "1", "S" }, { "2", "D" }, { "0x3", "SD" }
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
+		CHECK_CASE_STR(options[i][0], states_seen(options[i][0]), options[i][1]);
 }
 
 /*
@@ -302,13 +294,6 @@ TEST(preempted_threads_are_in_state_r)
 	CHECK(strchr(states_seen("R"), 'R'));
 	CHECK(strchr(states_seen("0"), 'R'));
 	CHECK(!strchr(states_seen("S"), 'R'));
-}
-
-TEST(states_are_chosen_by_mask)
-{
-	CHECK_STR(states_seen("1"), "S");
-	CHECK_STR(states_seen("2"), "D");
-	CHECK_STR(states_seen("0x3"), "SD");
 }
 
 TEST(text_shows_states_by_letter)
@@ -542,11 +527,7 @@ static void check_timers(const char *option)
 TEST(a_timer_is_the_waker_and_not_who_it_came_upon)
 {
 	check_timers("-d");
-}
-
-TEST(interrupts_are_told_from_tasks_without_kernel_frames)
-{
-	check_timers("-U");
+	check_timers("-U"); /* without kernel frames, too */
 }
 
 /* Those of a thread of the kernel that was blocked before, and of what comes and goes. */

@@ -114,16 +114,6 @@ TEST(no_sample_of_many_stacks_is_lost)
 			  (int)leaves);
 }
 
-TEST(no_sample_of_512_stacks_is_lost)
-{
-	struct proc *tool = tool_run("profile", "-U", "-F", "787", "--", work_path("tree"), "9",
-				     "spin", "1200", "787");
-
-	CHECK_NOTHING_FULL(tool);
-	CHECK(folded_count(tool->out, "tree", "leaf;leaf_spin") > 200);
-	check_samples(folded_sum(tool->out, "tree", "main;walk_leaves"), tool->out, "tree");
-}
-
 TEST(a_full_table_is_told_with_its_share)
 {
 	struct proc *tool = tool_run("profile", "-U", "-F", "787", "--stack-storage-size", "1",

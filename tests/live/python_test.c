@@ -596,23 +596,18 @@ TEST_UNLESS(python_lacks, stacks_of_memory_have_them)
 	}
 }
 
-TEST_UNLESS(python_lacks, waits_of_who_wants_none_have_the_interpreters_functions)
-{
-	struct proc *tool =
-		trace_scenes(start_python("1", NULL), "offcputime", "--no-python", NULL);
-
-	CHECK_INTERPRETER(tool);
-	CHECK_LACKS(tool->out, ".py)");
-}
-
 TEST_UNLESS(python_lacks, who_wants_none_has_the_interpreters_functions)
 {
-	struct proc *work = start_python("1", NULL);
-	struct proc *tool = trace_scenes(work, "profile", "--no-python", NULL);
+	static const char *const options[][3] = { { "profile", "--no-python" },
+						  { "offcputime", "--no-python" },
+						  { "profile", "--unwind", "fp" } };
 
-	CHECK_INTERPRETER(tool);
-	CHECK_LACKS(tool->out, ".py");
-	work = start_python("1", NULL);
-	tool = trace_scenes(work, "profile", "--unwind", "fp");
-	CHECK_LACKS(tool->out, ".py");
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+		struct proc *tool = trace_scenes(start_python("1", NULL), options[i][0],
+						 options[i][1], options[i][2]);
+
+		CHECK_LACKS(tool->out, ".py");
+		if (!options[i][2])
+			CHECK_INTERPRETER(tool);
+	}
 }

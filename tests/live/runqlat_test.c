@@ -290,16 +290,6 @@ TEST(each_file_of_waits_has_its_head)
 	check_heads("txt", "TIME ", 1);
 }
 
-TEST(every_wait_can_be_listed)
-{
-	struct proc *work = work_start("pingpong", ROUNDS);
-	uint64_t before = task_switches(work->pid, 0);
-	struct proc *tool = trace_pid(work, "runqlat", "--slower", "1ns");
-
-	CHECK_SWITCHES(lines_with(tool->out, text_of(" wakee            %7d ", work->pid)),
-		       task_switches(work->pid, 0) - before);
-}
-
 TEST(only_slow_waits_are_listed)
 {
 	struct proc *work = work_start("pingpong", "101");

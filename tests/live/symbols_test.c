@@ -282,6 +282,11 @@ static bool was_asked(const struct deaf_server *server)
 	return poll(&pollfd, 1, SERVER_LIMIT_MS) == 1;
 }
 
+static const char *debuginfod_lacks(void)
+{
+	return library_path("libdebuginfod.so.1") ? NULL : "there is no libdebuginfod";
+}
+
 /* Two programs whose symbols are nowhere, under a tool that asks a server for them, opened here. */
 static struct proc *trace_unknown(struct deaf_server *server)
 {
@@ -305,14 +310,11 @@ static struct proc *trace_unknown(struct deaf_server *server)
 }
 
 /* Its library would wait for 90 s for each file. */
-TEST(a_debuginfod_server_that_never_answers_is_asked_once)
+TEST_UNLESS(debuginfod_lacks, a_debuginfod_server_that_never_answers_is_asked_once)
 {
 	struct deaf_server server;
-	struct proc *tool;
+	struct proc *tool = trace_unknown(&server);
 
-	if (!library_path("libdebuginfod.so.1"))
-		SKIP("there is no libdebuginfod");
-	tool = trace_unknown(&server);
 	tool_stop(tool);
 	CHECK_EQ(lines_with(tool->err, "debuginfod: Connection timed out"), 1);
 	CHECK(folded_sum(tool->out, "names", NULL) > 0);
@@ -321,14 +323,11 @@ TEST(a_debuginfod_server_that_never_answers_is_asked_once)
 }
 
 /* The first signal ends the tracing, and the second one the waiting for names. */
-TEST(a_signal_ends_the_waiting_for_a_debuginfod_server)
+TEST_UNLESS(debuginfod_lacks, a_signal_ends_the_waiting_for_a_debuginfod_server)
 {
 	struct deaf_server server;
-	struct proc *tool;
+	struct proc *tool = trace_unknown(&server);
 
-	if (!library_path("libdebuginfod.so.1"))
-		SKIP("there is no libdebuginfod");
-	tool = trace_unknown(&server);
 	proc_signal(tool, SIGTERM);
 	CHECK(was_asked(&server)); /* so the first has been taken */
 	proc_signal(tool, SIGINT);

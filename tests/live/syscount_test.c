@@ -127,75 +127,69 @@ TEST(json_has_all_rows_unless_some_are_asked_for)
 	CHECK_EQ(lines_from(tool->out, row), 10);
 }
 
-TEST(all_calls_of_a_command_are_counted)
+/* Checks "NAME[+NAME][/ERROR] COUNT, ...": sums of calls by name, and error; "all": of all calls. */
+static void check_counts(const struct proc *tool, const char *counts)
 {
-	struct proc *tool =
-		tool_run("syscount", "-T", "99", "--", work_path("calls"), "plain", "1009");
+	unsigned long long wanted;
+	char names[64];
+	int length;
 
-	CHECK_CALLS(tool, count_of(tool->out, "getppid"), 1009);
-	CHECK_CALLS(tool, count_of(tool->out, "execve"), 1);
-	CHECK_CALLS(tool, count_of(tool->out, "exit_group"), 1);
-}
+	for (; sscanf(counts, "%63s %llu%n", names, &wanted, &length) == 2; counts += length) {
+		char *error = strchr(names, '/'), *rest = names, *name;
+		uint64_t n = 0;
 
-/* The new task leaves the call as well. */
-TEST(a_fork_is_counted_once)
-{
-	static const char *const options[] = { "-v", "-L" };
-
-	for (int i = 0; i < 2; i++) {
-		struct proc *tool = trace_children("children", "101", options[i]);
-
-		CHECK_CALLS(tool, count_of(tool->out, "clone"), 101);
-		CHECK_CALLS(tool, count_of(tool->out, "wait4"), 101);
-		CHECK_CALLS(tool, count_of(tool->out, "getppid"), 101);
-		CHECK_CALLS(tool, count_of(tool->out, "exit_group"), 102);
+		if (error)
+			*error++ = '\0';
+		while ((name = strsep(&rest, "+")))
+			n += !strcmp(name, "all") ? truth_value(tool)
+			     : error		  ? count_with_error(tool->out, name, error)
+						  : count_of(tool->out, name);
+		if (n > wanted || n + events_missed(tool) < wanted)
+			UNIT_FAIL("%llu instead of: %s (%s)", (unsigned long long)n, counts,
+				  tool->err);
+		length += counts[length] == ',';
 	}
 }
 
-TEST(a_vfork_is_counted_once)
+static const struct {
+	const char *kind, *n, *option;
+	bool with_children;
+	const char *counts;
+} kinds[] = {
+	{ "plain", "1009", "-v", true, "getppid 1009, execve 1, exit_group 1" },
+	/* the new task leaves the call as well */
+	{ "children", "101", "-v", true, "clone 101, wait4 101, getppid 101, exit_group 102" },
+	{ "children", "101", "-L", true, "clone 101, wait4 101, getppid 101, exit_group 102" },
+	{ "sharing", "53", "-v", true, "vfork+clone 53, exit_group 54" },
+	{ "threads", "47", "-v", false, "clone3+clone 47, exit 47" },
+	{ "programs", "11", "-v", true, "execve 12, getppid 33, exit_group 12" },
+	{ "signals", "31", "-v", false, "tgkill 31, rt_sigreturn 31" },
+	{ "signals", "31", "-L", false, "rt_sigreturn 31" },
+	/* a return's register holds the result of the interrupted pause() again: EINTR */
+	{ "interrupted", "7", "-x", false,
+	  PAUSE_CALL "/ERESTARTNOHAND 7, " PAUSE_CALL " 0, rt_sigreturn 0" },
+	{ "interrupted", "7", "-Lx", false, "rt_sigreturn 0" },
+	{ "interrupted", "7", "--errno=ERESTARTNOHAND", false, PAUSE_CALL " 7" },
+	/* numbers without a name */
+	{ "unknown", "29", "-v", false, "[600] 29, [100000] 29" },
+	{ "unknown", "29", "-x", false, "[100000]/ENOSYS 29" },
+	{ "failing", "303", "-x", false,
+	  "close 202, openat 101, close/EBADF 202, openat/ENOENT 101, read 0, all 303" },
+	{ "failing", "303", "--errno=EBADF", false, "close 202, all 202" },
+	{ "failing", "303", "--errno=2", false, "openat 101, all 101" },
+	{ "failing", "303", "--syscall=close", false, "close 202, all 202" },
+};
+
+TEST(calls_of_every_kind_are_counted_once)
 {
-	struct proc *tool = trace_children("sharing", "53", "-v");
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		const char *kind = kinds[i].kind, *n = kinds[i].n, *option = kinds[i].option;
+		struct proc *tool = kinds[i].with_children ? trace_children(kind, n, option)
+							   : trace_kind(kind, n, option);
 
-	CHECK_CALLS(tool, count_of(tool->out, "vfork") + count_of(tool->out, "clone"), 53);
-	CHECK_CALLS(tool, count_of(tool->out, "exit_group"), 54);
-}
-
-TEST(threads_that_end_are_counted)
-{
-	struct proc *tool = trace_kind("threads", "47", NULL);
-
-	CHECK_CALLS(tool, count_of(tool->out, "clone3") + count_of(tool->out, "clone"), 47);
-	CHECK_CALLS(tool, count_of(tool->out, "exit"), 47);
-}
-
-TEST(programs_executed_are_counted)
-{
-	struct proc *tool = trace_children("programs", "11", "-v");
-
-	CHECK_CALLS(tool, count_of(tool->out, "execve"), 12);
-	CHECK_CALLS(tool, count_of(tool->out, "getppid"), 33);
-	CHECK_CALLS(tool, count_of(tool->out, "exit_group"), 12);
-}
-
-TEST(returns_from_signal_handlers_are_counted)
-{
-	struct proc *tool = trace_kind("signals", "31", NULL);
-
-	CHECK_CALLS(tool, count_of(tool->out, "tgkill"), 31);
-	CHECK_CALLS(tool, count_of(tool->out, "rt_sigreturn"), 31);
-	tool = trace_kind("signals", "31", "-L");
-	CHECK_CALLS(tool, count_of(tool->out, "rt_sigreturn"), 31);
-}
-
-/* The result's register holds that of the interrupted pause() again: EINTR. */
-TEST(a_return_from_a_signal_handler_never_fails)
-{
-	struct proc *tool = trace_kind("interrupted", "7", "-x");
-
-	CHECK_CALLS(tool, count_with_error(tool->out, PAUSE_CALL, "ERESTARTNOHAND"), 7);
-	CHECK_LACKS(tool->out, "rt_sigreturn");
-	tool = trace_kind("interrupted", "7", "-Lx");
-	CHECK_LACKS(tool->out, "rt_sigreturn");
+		check_counts(tool, kinds[i].counts);
+		CHECK_LACKS(tool->err, "map full");
+	}
 }
 
 /* On x86-64, since 6.11: a return probe makes a call, which restores registers as sigreturn. */
@@ -211,17 +205,6 @@ TEST(calls_of_return_probes_have_their_own_name)
 	if (count_of(tool->out, "uretprobe"))
 		CHECK_CALLS(tool, count_of(tool->out, "uretprobe"), 43);
 	tool_stop(leaks);
-}
-
-TEST(numbers_without_a_name_are_shown)
-{
-	struct proc *tool = trace_kind("unknown", "29", NULL);
-
-	CHECK_CALLS(tool, count_of(tool->out, "[600]"), 29);
-	CHECK_CALLS(tool, count_of(tool->out, "[100000]"), 29);
-	CHECK_LACKS(tool->err, "map full");
-	tool = trace_kind("unknown", "29", "-x");
-	CHECK_CALLS(tool, count_with_error(tool->out, "[100000]", "ENOSYS"), 29);
 }
 
 TEST(calls_of_32_bit_have_their_own_names)
@@ -243,38 +226,11 @@ TEST(calls_of_32_bit_have_their_own_names)
 	CHECK_CALLS(tool, truth_value(tool), 74);
 }
 
-TEST(failures_are_told_by_error)
-{
-	struct proc *tool = trace_kind("failing", "303", "-x");
-
-	CHECK_CALLS(tool, count_of(tool->out, "close"), 202);
-	CHECK_CALLS(tool, count_of(tool->out, "openat"), 101);
-	CHECK_CALLS(tool, count_with_error(tool->out, "close", "EBADF"), 202);
-	CHECK_CALLS(tool, count_with_error(tool->out, "openat", "ENOENT"), 101);
-	CHECK_CALLS(tool, count_of(tool->out, "read"), 0);
-	CHECK_CALLS(tool, truth_value(tool), 303);
-}
-
-TEST(one_error_is_told)
-{
-	struct proc *tool = trace_kind("failing", "303", "--errno=EBADF");
-
-	CHECK_CALLS(tool, count_of(tool->out, "close"), 202);
-	CHECK_CALLS(tool, truth_value(tool), 202);
-	tool = trace_kind("failing", "303", "--errno=2");
-	CHECK_CALLS(tool, count_of(tool->out, "openat"), 101);
-	CHECK_CALLS(tool, truth_value(tool), 101);
-}
-
 TEST(interrupted_calls_are_apart)
 {
 	struct proc *tool = trace_kind("interrupted", "7", "-x");
 
 	CHECK_HAS(tool->out, "SYSCALL                INTERRUPTED               COUNT\n");
-	CHECK_CALLS(tool, count_with_error(tool->out, PAUSE_CALL, "ERESTARTNOHAND"), 7);
-	CHECK_CALLS(tool, count_of(tool->out, PAUSE_CALL), 0);
-	tool = trace_kind("interrupted", "7", "--errno=ERESTARTNOHAND");
-	CHECK_CALLS(tool, count_of(tool->out, PAUSE_CALL), 7);
 }
 
 /* It has just its beginning before the tracing. */
@@ -564,14 +520,6 @@ TEST(processes_and_calls_are_counted_together)
 	CHECK_HAS(tool->out, "PID    COMM            SYSCALL                   COUNT\n");
 	CHECK_HAS(tool->out,
 		  text_of("\n%-6d calls           getppid                    1009\n", work->pid));
-}
-
-TEST(one_call_can_be_chosen)
-{
-	struct proc *tool = trace_kind("failing", "303", "--syscall=close");
-
-	CHECK_CALLS(tool, count_of(tool->out, "close"), 202);
-	CHECK_CALLS(tool, truth_value(tool), 202);
 }
 
 TEST(children_of_a_process_can_be_chosen)

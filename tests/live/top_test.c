@@ -150,12 +150,18 @@ static void watch_work(const struct view *view, size_t n_screens)
 static const struct {
 	const char *tool;
 	const char *work[4];
-	const char *title, *row;
+	const char *title, *row, *option;
 } views[] = {
 	{ "profile", { "spin" }, "FUNCTION\r\n", "spin_hot" },
 	{ "offcputime", { "calls", "hung", "1" }, "FUNCTION\r\n", "read" },
 	{ "pagefaults", { "faults", "anon:1009" }, "FUNCTION\r\n", "  touch_pages\r\n" },
 	{ "syscount", { "calls", "plain", "1009" }, "SYSCALL ", "getppid                    100" },
+	{ "profile", { "spin" }, "FUNCTION\r\n", "spin_hot", "--wall" },
+	{ "syscount",
+	  { "calls", "plain", "1009" },
+	  "PID    COMM ",
+	  " calls               101",
+	  "-P" },
 };
 
 #define N_VIEWS (sizeof(views) / sizeof(views[0]))
@@ -164,8 +170,8 @@ static const struct {
 TEST_UNLESS(terminals_lack, a_table_is_drawn_again_and_again_until_q)
 {
 	for (size_t i = 0; i < N_VIEWS; i++) {
-		struct view view =
-			OPEN_VIEW(40, work_start_argv(views[i].work), views[i].tool, EVERY_200_MS);
+		struct view view = OPEN_VIEW(40, work_start_argv(views[i].work), views[i].tool,
+					     EVERY_200_MS, views[i].option);
 
 		wait_for_screens(view.tool, &terminal, 2);
 		CHECK(!has_echo(&terminal));
@@ -190,8 +196,8 @@ static const char *first_by_total(const char *text)
 TEST_UNLESS(terminals_lack, a_key_sorts_by_total)
 {
 	for (size_t i = 0; i < 3; i++) { /* those with stacks */
-		struct view view =
-			OPEN_VIEW(40, work_start_argv(views[i].work), views[i].tool, EVERY_200_MS);
+		struct view view = OPEN_VIEW(40, work_start_argv(views[i].work), views[i].tool,
+					     EVERY_200_MS, views[i].option);
 
 		watch_work(&view, 5);
 		CHECK_HAS(terminal.text, "(t sorts by total, q quits)\r\n");
@@ -204,28 +210,6 @@ TEST_UNLESS(terminals_lack, a_key_sorts_by_total)
 				 views[i].row);
 		close_view(&view);
 	}
-}
-
-TEST_UNLESS(terminals_lack, wall_time_has_it_too)
-{
-	struct view view = OPEN_VIEW(40, work_start("spin"), "profile", "--wall", EVERY_200_MS);
-
-	watch_work(&view, 5);
-	press("q");
-	check_given_back(view.tool, &terminal, "FUNCTION\r\n", "spin_hot");
-	close_view(&view);
-}
-
-TEST_UNLESS(terminals_lack, syscount_has_it_by_process_too)
-{
-	struct proc *work = work_start("calls", "plain", "1009");
-	struct view view = OPEN_VIEW(24, work, "syscount", "-P", EVERY_200_MS);
-
-	watch_work(&view, 10);
-	press("q");
-	check_given_back(view.tool, &terminal, "PID    COMM ",
-			 text_of("%-6d calls               101", work->pid));
-	close_view(&view);
 }
 
 TEST_UNLESS(terminals_lack, signals_give_the_terminal_back)
