@@ -35,7 +35,7 @@ struct hotspot_layout {
 	__u16 name;
 	__u16 method, compile_id;
 	__u16 entry; /* verified entry: u16, relative to the code; has_entry_address: an address */
-	__u16 deopt; /* u32, relative to the blob; has_deopt_address: an address */
+	__u16 deopts[2]; /* handlers, u32, relative to the blob; has_deopt_address: addresses */
 	__u16 original_pc;
 	__u16 bcp_words; /* interpreted frames: words from the position in the bytecode to rbp */
 	__u8 has_code_addresses, has_entry_address, has_deopt_address, is_complete_short;

@@ -320,16 +320,21 @@ UNWIND_INLINE int hotspot_leave(struct unwind_state *s, struct hotspot_walk *w, 
 	return unwind_arrive(s, saved.return_address, cfa, w->has_saved_bp ? saved.bp : s->bp);
 }
 
+/* Returns the address of a handler to which deoptimized frames return. */
+UNWIND_INLINE __u64 hotspot_deopt(const struct hotspot_walk *w, int i)
+{
+	return w->layout.has_deopt_address ? hotspot_u64(w, deopts[i])
+					   : w->blob + hotspot_u32(w, deopts[i]);
+}
+
 /* Returns the address to which a deoptimized frame would have returned; 0: not deoptimized. */
 UNWIND_INLINE __u64 hotspot_original_pc(struct unwind_state *s, const struct hotspot_walk *w)
 {
-	__u64 handler = w->layout.has_deopt_address ? hotspot_u64(w, deopt)
-						    : w->blob + hotspot_u32(w, deopt),
-	      pc = 0;
 	__u32 at = hotspot_u32(w, original_pc);
+	__u64 pc = 0;
 
-	if (s->ip != handler || at >= w->frame_bytes ||
-	    !unwind_read(s, &pc, sizeof(pc), s->sp + at))
+	if ((s->ip != hotspot_deopt(w, 0) && s->ip != hotspot_deopt(w, 1)) ||
+	    at >= w->frame_bytes || !unwind_read(s, &pc, sizeof(pc), s->sp + at))
 		return 0;
 	return pc >= w->begin && pc < w->end ? pc : 0;
 }

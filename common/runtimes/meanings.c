@@ -44,7 +44,7 @@ struct meanings *meanings_new(void)
 	meanings->unknown = mem_zalloc(1, sizeof(*meanings->unknown));
 	*meanings->unknown = (struct runtime_function){ .meanings = meanings,
 							.n_users = 1,
-							.name = mem_strdup("[unknown]") };
+							.name = mem_strdup(RUNTIME_UNKNOWN) };
 	return meanings;
 }
 

@@ -71,6 +71,8 @@ struct runtime_call {
 
 #define RUNTIME_MAX_CALLS 64 /* maximum number of calls in a frame */
 
+#define RUNTIME_UNKNOWN "[unknown]" /* name of a function, or of inlined ones, not found out */
+
 /* Callback that receives the meaning of a function's word. */
 struct runtime_definer {
 	void (*define)(const struct runtime_def *def, size_t size, void *arg);

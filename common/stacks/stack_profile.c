@@ -249,6 +249,13 @@ static void look_for_go(struct assembly *a)
 		a->is_idle = has_name(a->frames[i], idle);
 }
 
+static bool is_in_place_of_functions(const struct frame *frame)
+{
+	if (frame->kind == FRAME_RUNTIME)
+		return !strcmp(frame->name, RUNTIME_UNKNOWN);
+	return frame->kind == FRAME_USER && runtime_is_interpreter(frame->name);
+}
+
 /*
  * Finds out if the stack has functions of a runtime, or lacks some: then the interpreter's native
  * function is still in it, or code without a name among functions.
@@ -258,8 +265,7 @@ static void look_for_functions(struct assembly *a)
 	a->is_managed = a->is_bare = false;
 	for (size_t i = 0; i < a->n; i++) {
 		a->is_managed |= a->frames[i]->kind == FRAME_RUNTIME;
-		a->is_bare |= a->frames[i]->kind == FRAME_USER &&
-			      runtime_is_interpreter(a->frames[i]->name);
+		a->is_bare |= is_in_place_of_functions(a->frames[i]);
 	}
 	for (size_t i = 0; a->is_managed && i < a->n; i++)
 		a->is_bare |= a->frames[i]->kind == FRAME_JIT;

@@ -368,16 +368,102 @@ TEST(code_of_stubs_is_bounded)
 	CHECK_EQ(ends.n, 16);
 }
 
-TEST(a_compiled_method_that_was_freed_has_no_scopes)
+#define OUTER 0x1000
+#define INNER 0x2000
+
+/* A compiled method with a method inlined at code + 16, as the first block of the heap. */
+struct compiled_block {
+	uint64_t segments, used;	       /* header */
+	uint64_t method, code_begin, code_end; /* fields of the blob */
+	uint32_t id, complete, pcs, scopes, methods, end;
+	uint8_t code[32];
+	int32_t description[4];
+	uint64_t outer, inner;
+	uint8_t numbers[8]; /* at 1: the method itself; at 4: the inlined one, called by it */
+};
+
+#define BLOB_OFFSET(member) ((int)offsetof(struct compiled_block, member) - 16)
+
+static struct hotspot_vm vm_of_block(void)
 {
 	struct hotspot_vm vm = { .layout = lying_layout() };
-	const struct hotspot_compiled compiled = { (uint64_t)heap + 16, 7, 7 };
-	struct hotspot_scope scopes[4];
+	struct hotspot_layout *l = &vm.layout;
+	struct hotspot_fields *f = &vm.fields;
 
-	memset(heap, 0, sizeof(heap));
-	heap[0] = 1; /* not in use */
-	CHECK_EQ(hotspot_scopes_find(&vm, getpid(), &compiled, (uint64_t)heap + 64, true, scopes,
-				     ARRAY_SIZE(scopes)),
+	memset(f, 0xff, offsetof(struct hotspot_fields, heap));
+	l->has_code_addresses = true;
+	l->method = offsetof(struct compiled_block, method);
+	l->code_begin = offsetof(struct compiled_block, code_begin);
+	l->code_end = offsetof(struct compiled_block, code_end);
+	l->compile_id = offsetof(struct compiled_block, id);
+	l->frame_complete = offsetof(struct compiled_block, complete);
+	l->frame_words = offsetof(struct compiled_block, segments);
+	f->scopes_pcs = BLOB_OFFSET(pcs);
+	f->scopes_offset = BLOB_OFFSET(scopes);
+	f->metadata = BLOB_OFFSET(methods);
+	f->dependencies = BLOB_OFFSET(end);
+	return vm;
+}
+
+static void compile_block(void)
+{
+	struct compiled_block block = {
+		.segments = 2,
+		.used = 1,
+		.method = OUTER,
+		.code_begin = (uint64_t)heap + offsetof(struct compiled_block, code),
+		.code_end = (uint64_t)heap + offsetof(struct compiled_block, description),
+		.id = 7,
+		.complete = 8,
+		.pcs = BLOB_OFFSET(description),
+		.scopes = BLOB_OFFSET(numbers),
+		.methods = BLOB_OFFSET(outer),
+		.end = BLOB_OFFSET(outer),
+		.description = { 16, 4 },
+		.outer = OUTER,
+		.inner = INNER,
+		.numbers = { 0, 0, 1, 6, 1, 2, 9 },
+	};
+
+	_Static_assert(sizeof(block) <= 256, "two segments");
+	memcpy(heap, &block, sizeof(block));
+}
+
+TEST(inlined_methods_are_those_of_the_next_described_instruction)
+{
+	static const struct {
+		uint64_t at;
+		bool is_return;
+		uint32_t id;
+		size_t n;
+	} cases[] = {
+		{ 16, true, 7, 2 },  /* after the call of a method */
+		{ 12, true, 7, 2 },  /* after the call of a routine that never stops */
+		{ 12, false, 7, 2 }, /* interrupted */
+		{ 4, false, 7, 1 },  /* the frame is being made */
+		{ 20, false, 7, 1 }, /* it returns */
+		{ 16, true, 8, 0 },  /* freed, and another method is there */
+	};
+	struct hotspot_vm vm = vm_of_block();
+
+	compile_block();
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct hotspot_compiled compiled = { (uint64_t)heap + 16, OUTER,
+							   cases[i].id };
+		uint64_t code = (uint64_t)heap + offsetof(struct compiled_block, code);
+		struct hotspot_scope scopes[4] = {};
+
+		CHECK_EQ(hotspot_scopes_find(&vm, getpid(), &compiled, code + cases[i].at,
+					     cases[i].is_return, scopes, ARRAY_SIZE(scopes)),
+			 cases[i].n);
+		CHECK_EQ(scopes[0].method, cases[i].n == 2 ? INNER : cases[i].n ? OUTER : 0);
+		CHECK_EQ(scopes[1].method, cases[i].n == 2 ? OUTER : 0);
+	}
+	heap[offsetof(struct compiled_block, used)] = 0;
+	CHECK_EQ(hotspot_scopes_find(&vm, getpid(),
+				     &(struct hotspot_compiled){ (uint64_t)heap + 16, OUTER, 7 },
+				     (uint64_t)heap + offsetof(struct compiled_block, code) + 16,
+				     true, (struct hotspot_scope[4]){}, 4),
 		 0);
 }
 

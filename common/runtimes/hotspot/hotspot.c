@@ -296,6 +296,15 @@ static size_t resolve_interpreted(const struct runtime_instance *instance,
 	return 1;
 }
 
+/* A compiled method whose code was freed: it may have run inlined ones. */
+static size_t resolve_freed(const struct runtime_function *f, struct runtime_call *calls)
+{
+	calls[0] = (struct runtime_call){
+		.function = make_function(mem_strdup(RUNTIME_UNKNOWN), NULL),
+	};
+	return 1 + resolve_alone(f, &calls[1]);
+}
+
 static size_t resolve(struct runtime_instance *instance, const struct runtime_function *f,
 		      const struct runtime_position *position, struct runtime_call *calls)
 {
@@ -305,12 +314,13 @@ static size_t resolve(struct runtime_instance *instance, const struct runtime_fu
 	if (f->n_lines != sizeof(origin))
 		return 0;
 	memcpy(&origin, f->lines, sizeof(origin));
-	if (!instance || !has_vm(instance))
-		return resolve_alone(f, calls);
+	if (instance && !has_vm(instance))
+		instance = NULL;
 	if (!origin.compiled.blob)
-		return resolve_interpreted(instance, f, &origin, position, calls);
-	frame = get_frame(instance, &origin.compiled, position);
-	return frame ? fill_calls(frame, calls) : resolve_alone(f, calls);
+		return instance ? resolve_interpreted(instance, f, &origin, position, calls)
+				: resolve_alone(f, calls);
+	frame = instance ? get_frame(instance, &origin.compiled, position) : NULL;
+	return frame ? fill_calls(frame, calls) : resolve_freed(f, calls);
 }
 
 static void add_rows(const struct runtime_instance *instance, const struct runtime_process *process,

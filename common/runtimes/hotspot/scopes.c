@@ -85,7 +85,7 @@ static bool find_tables(const struct hotspot_fields *f, const struct hotspot_blo
 					      : find_in_blob(f, blob, tables);
 
 	tables->n_pcs = (end - tables->pcs) / sizeof(struct description);
-	return end > tables->pcs && tables->n_pcs <= DESCRIPTIONS_MAX;
+	return end >= tables->pcs && tables->n_pcs <= DESCRIPTIONS_MAX;
 }
 
 /* Finds the first description at or after a position in the code. They are sorted. */
@@ -178,11 +178,11 @@ size_t hotspot_scopes_find(const struct hotspot_vm *vm, pid_t pid,
 	if (!read_alive(vm, pid, compiled, &blob) || pc < blob.begin || pc > blob.end ||
 	    !find_tables(&vm->fields, &blob, &tables))
 		return 0;
+	scopes[0] = (struct hotspot_scope){ compiled->method, -1 };
 	at = (int32_t)(pc - blob.begin);
 	if ((!is_return && at < blob.frame_complete) ||
-	    !find_description(pid, &tables, at, &description) ||
-	    (is_return && description.pc != at))
-		return 0;
+	    !find_description(pid, &tables, at, &description))
+		return 1; /* begins, or ends: runs no inlined method */
 	n = read_scopes(vm, pid, &tables, description.scope, scopes, max);
 	return n && scopes[n - 1].method == compiled->method ? n : 0;
 }

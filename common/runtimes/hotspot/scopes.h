@@ -20,7 +20,7 @@ struct hotspot_scope {
 
 /*
  * Fills in the methods that run at an address, innermost first, up to max. Returns their number; 0:
- * unknown, or the method was freed. At a return address, they are exact; elsewhere those of the
+ * unknown, or the method was freed. They are exact after a call of a method; elsewhere those of the
  * next described instruction are taken.
  */
 size_t hotspot_scopes_find(const struct hotspot_vm *vm, pid_t pid,

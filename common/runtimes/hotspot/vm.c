@@ -83,7 +83,10 @@ static const struct wanted {
 	WANT(deopt_address, "CompiledMethod", "_deopt_handler_begin"),
 	WANT(deopt_offset, "nmethod", "_deoptimize_offset"),
 	WANT(deopt_offset, "nmethod", "_deopt_handler_offset"),
-	WANT(deopt_offset, "nmethod", "_deopt_handler_entry_offset"), /* 26 */
+	WANT(deopt_offset, "nmethod", "_deopt_handler_entry_offset"),	       /* 26 */
+	WANT(call_deopt_address, "CompiledMethod", "_deopt_mh_handler_begin"), /* up to 25 */
+	WANT(call_deopt_offset, "nmethod", "_deoptimize_mh_offset"),
+	WANT(call_deopt_offset, "nmethod", "_deopt_mh_handler_offset"),
 	WANT(original_pc, "nmethod", "_orig_pc_offset"),
 	WANT(scopes_address, "CompiledMethod", "_scopes_data_begin"),
 	WANT(scopes_offset, "nmethod", "_scopes_data_offset"),
@@ -254,6 +257,9 @@ static bool put(uint16_t *to, int32_t offset, int32_t limit)
 
 static bool fill_blob(struct hotspot_layout *l, const struct hotspot_fields *f)
 {
+	int32_t deopt = either(f->deopt_address, f->deopt_offset),
+		call_deopt = either(f->call_deopt_address, f->call_deopt_offset);
+
 	l->has_code_addresses = f->code_begin != HOTSPOT_NONE;
 	l->has_entry_address = f->entry_address != HOTSPOT_NONE;
 	l->has_deopt_address = f->deopt_address != HOTSPOT_NONE;
@@ -265,7 +271,8 @@ static bool fill_blob(struct hotspot_layout *l, const struct hotspot_fields *f)
 	       put_in_block(f, &l->name, f->name, 8) && put_in_block(f, &l->method, f->method, 8) &&
 	       put_in_block(f, &l->compile_id, f->compile_id, 4) &&
 	       put_in_block(f, &l->entry, either(f->entry_address, f->entry_offset), 8) &&
-	       put_in_block(f, &l->deopt, either(f->deopt_address, f->deopt_offset), 8) &&
+	       put_in_block(f, &l->deopts[0], deopt, 8) &&
+	       put_in_block(f, &l->deopts[1], either(call_deopt, deopt), 8) &&
 	       put_in_block(f, &l->original_pc, f->original_pc, 4);
 }
 
@@ -299,9 +306,9 @@ static bool fill_layout(struct hotspot_layout *l, const struct hotspot_fields *f
 /* Returns the number of a block's bytes up to the last field that is read of it. */
 static uint16_t used_bytes(const struct hotspot_layout *l)
 {
-	const uint16_t ends[] = { l->size,	     l->code_begin, l->code_end,   l->frame_words,
-				  l->frame_complete, l->name,	    l->method,	   l->compile_id,
-				  l->entry,	     l->deopt,	    l->original_pc };
+	const uint16_t ends[] = { l->size,	     l->code_begin, l->code_end,  l->frame_words,
+				  l->frame_complete, l->name,	    l->method,	  l->compile_id,
+				  l->entry,	     l->deopts[0],  l->deopts[1], l->original_pc };
 	uint16_t last = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)

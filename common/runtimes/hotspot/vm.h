@@ -30,8 +30,8 @@ struct hotspot_fields {
 	int32_t name, size, code_begin, code_offset, code_end, data_offset, frame_words,
 		frame_complete, mutable_data, relocation_bytes;
 	int32_t method, compile_id, entry_address, entry_offset, deopt_address, deopt_offset,
-		original_pc, scopes_address, scopes_offset, scopes_pcs, dependencies, metadata,
-		immutable_data;
+		call_deopt_address, call_deopt_offset, original_pc, scopes_address, scopes_offset,
+		scopes_pcs, dependencies, metadata, immutable_data;
 	int32_t method_const, const_bytes, const_pool, const_flags, const_code_bytes, const_name,
 		const_words;
 	int32_t pool_bytes, pool_holder, pool_source, class_name, class_source;
