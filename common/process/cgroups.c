@@ -27,9 +27,10 @@
 #include "base/readfile.h"
 #include "process/cgroups.h"
 
-#define GONE_MAX      4096 /* removed cgroups whose names are retained */
-#define EVENTS	      (IN_CREATE | IN_DELETE | IN_ONLYDIR)
-#define LOOK_AGAIN_NS NS_PER_S
+#define GONE_MAX       4096 /* removed cgroups whose names are retained */
+#define LIST_MAX_BYTES (1 << 20)
+#define EVENTS	       (IN_CREATE | IN_DELETE | IN_ONLYDIR)
+#define LOOK_AGAIN_NS  NS_PER_S
 
 static const char *const mounts[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
 
@@ -83,6 +84,38 @@ uint64_t cgroup_of_process(pid_t pid)
 	}
 	free(text);
 	return st.st_ino;
+}
+
+/* Appends the numbers of a file, one a line. */
+static pid_t *read_list(const char *path, pid_t *pids, size_t *n, size_t *cap)
+{
+	char *text = readfile(path, LIST_MAX_BYTES, NULL), *rest = text, *line;
+
+	while (text && (line = strsep(&rest, "\n"))) {
+		if (!*line)
+			continue;
+		pids = mem_grow(pids, *n, cap, sizeof(*pids));
+		pids[(*n)++] = atoi(line);
+	}
+	free(text);
+	return pids;
+}
+
+pid_t *cgroup_processes(const char *folder, size_t *n)
+{
+	char *const folders[] = { (char *)folder, NULL };
+	FTS *tree = fts_open(folders, FTS_PHYSICAL | FTS_NOSTAT, NULL);
+	const FTSENT *entry;
+	pid_t *pids = NULL;
+	size_t cap = 0;
+
+	*n = 0;
+	while (tree && (entry = fts_read(tree)))
+		if (!strcmp(entry->fts_name, "cgroup.procs"))
+			pids = read_list(entry->fts_path, pids, n, &cap);
+	if (tree)
+		fts_close(tree);
+	return pids;
 }
 
 static struct folder *find_folder(const struct cgroups *cgroups, uint64_t id)

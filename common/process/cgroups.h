@@ -7,6 +7,7 @@
 #define CGROUPS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -34,6 +35,9 @@ const char *cgroups_root(void);
 
 /* Returns the id of a process's cgroup; 0: unknown. */
 uint64_t cgroup_of_process(pid_t pid);
+
+/* Returns the *n processes of a folder's cgroup and of those below, freed with free(). */
+pid_t *cgroup_processes(const char *folder, size_t *n);
 
 /* Returns a descriptor that is readable when cgroups_update() has work to do; -1: not watching. */
 int cgroups_fd(const struct cgroups *cgroups);

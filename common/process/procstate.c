@@ -24,23 +24,37 @@ static char *read_proc(pid_t pid, const char *file)
 	return readfile(path, 4096, NULL);
 }
 
-pid_t *process_list(size_t *n)
+/* Returns the *n names of a folder that are numbers; NULL: it can't be read. */
+static pid_t *list_numbers(const char *path, size_t *n)
 {
-	DIR *dir = opendir("/proc");
+	DIR *dir = opendir(path);
 	struct dirent *entry;
-	pid_t *pids = NULL;
+	pid_t *numbers = NULL;
 	size_t cap = 0;
 
 	*n = 0;
 	while (dir && (entry = readdir(dir))) {
 		if (!isdigit((unsigned char)entry->d_name[0]))
 			continue;
-		pids = mem_grow(pids, *n, &cap, sizeof(*pids));
-		pids[(*n)++] = atoi(entry->d_name);
+		numbers = mem_grow(numbers, *n, &cap, sizeof(*numbers));
+		numbers[(*n)++] = atoi(entry->d_name);
 	}
 	if (dir)
 		closedir(dir);
-	return pids;
+	return numbers;
+}
+
+pid_t *process_list(size_t *n)
+{
+	return list_numbers("/proc", n);
+}
+
+pid_t *thread_list(pid_t pid, size_t *n)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	return list_numbers(path, n);
 }
 
 /* Strips the newline that the kernel appends; names may contain newlines, too. */

@@ -17,6 +17,9 @@
 /* Returns the *n pids of all processes, freed with free(). NULL: /proc can't be read. */
 pid_t *process_list(size_t *n);
 
+/* Returns the *n threads of a process, freed with free(). NULL: it has ended. */
+pid_t *thread_list(pid_t pid, size_t *n);
+
 /* Reads the process's name, which is the name of its main thread. 0 or -errno. */
 int process_comm(pid_t pid, char *comm, size_t size);
 

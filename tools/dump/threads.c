@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* States of threads; see threads.h. */
-#include <ctype.h>
-#include <dirent.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -131,25 +129,4 @@ uint64_t thread_state_futex(const struct thread_state *t, bool *is_private)
 		return 0;
 	*is_private = t->args[1] & FUTEX_PRIVATE_FLAG;
 	return t->args[0];
-}
-
-pid_t *thread_list(pid_t pid, size_t *n)
-{
-	char *path = mem_printf("/proc/%d/task", pid);
-	DIR *folder = opendir(path);
-	struct dirent *entry;
-	pid_t *tids = NULL;
-	size_t cap = 0;
-
-	*n = 0;
-	free(path);
-	while (folder && (entry = readdir(folder))) {
-		if (!isdigit((unsigned char)entry->d_name[0]))
-			continue;
-		tids = mem_grow(tids, *n, &cap, sizeof(*tids));
-		tids[(*n)++] = (pid_t)strtol(entry->d_name, NULL, 10);
-	}
-	if (folder)
-		closedir(folder);
-	return tids;
 }

@@ -40,7 +40,4 @@ void thread_state_free(struct thread_state *t);
 /* Returns the address of the futex that the thread waits for; 0: none. is_private: see futex(2). */
 uint64_t thread_state_futex(const struct thread_state *t, bool *is_private);
 
-/* Returns the *n threads of a process, freed with free(). NULL: it has ended. */
-pid_t *thread_list(pid_t pid, size_t *n);
-
 #endif
