@@ -2,8 +2,7 @@
 /*
  * Block I/O latency: from the moment a request is issued to a disk's driver to its completion.
  * Drivers of stacked devices pass bios on and have no requests, so each request is counted once, at
- * the disk. The kernel takes requests from pools; a map element is reused by all requests at the
- * same address, so a lookup nearly always finds it.
+ * the disk.
  *
  * The filter tests the submitting task, which is current when the request is created; for a kernel
  * thread, it tests the cgroup that is charged for the request.
@@ -20,13 +19,11 @@ const volatile struct biolat_settings settings SEC(".rodata.biolat");
 
 struct biolat_counts counts SEC(".data.counts") = {};
 
-/* Number of elements in the map. Above n_retained, completed requests are deleted. */
-__s64 n_requests SEC(".data.requests") = 0;
-
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, BIOLAT_REQUESTS);
-	__type(key, __u64);
+	__type(key, __u32);
 	__type(value, struct biolat_request);
 } requests SEC(".maps");
 
@@ -35,30 +32,108 @@ struct {
 	__uint(max_entries, 1 << 20);
 } slow_requests SEC(".maps");
 
-const struct biolat_request new_request = {};
+/*
+ * ---- the table of requests ----
+ *
+ * A hash table in an array whose size is a power of two, and whose lookups are a few instructions of the program. A request is in
+ * the element of its hash or, if that is in use, in one of the next few: the element of its hash
+ * counts these.
+ */
+
+static __always_inline __u32 request_hash(struct request *rq)
+{
+	register struct request *pointer __asm__("r1") = rq;
+	register __u64 low __asm__("r0");
+
+	/* the verifier lets programs copy half of a pointer, but not multiply a pointer */
+	__asm__("w0 = w1" : "=r"(low) : "r"(pointer));
+	return (__u32)low * 0x9e3779b1U >> 16;
+}
+
+static __always_inline struct biolat_request *request_at(__u32 i)
+{
+	i &= settings.last_request;
+	return bpf_map_lookup_elem(&requests, &i);
+}
+
+static __noinline struct biolat_request *request_find_moved(struct request *rq)
+{
+	__u32 first = request_hash(rq);
+	struct biolat_request *request;
+
+	for (__u32 i = 1; i < BIOLAT_TRIES; i++) {
+		__asm__ volatile("" : "+r"(i)); /* not unrolled */
+		request = request_at(first + i);
+		if (request && request->rq == (__u64)rq)
+			return request;
+	}
+	return NULL;
+}
 
 static __always_inline struct biolat_request *request_find(struct request *rq)
 {
-	__u64 key = (__u64)rq;
+	struct biolat_request *request = request_at(request_hash(rq));
 
-	return bpf_map_lookup_elem(&requests, &key);
+	if (!request || request->rq == (__u64)rq)
+		return request;
+	return request->claims < CLAIM_OF_MOVED ? NULL : request_find_moved(rq);
 }
 
-static __noinline struct biolat_request *request_make(struct request *rq)
+/*
+ * Claims a free element, without compare-and-exchange, which BPF has since 5.12: of several
+ * programs that add a claim at the same time, at most one reads 1; the rest withdraw theirs.
+ */
+static __always_inline bool request_try_claim(struct biolat_request *request, struct request *rq)
 {
-	__u64 key = (__u64)rq;
-
-	if (bpf_map_update_elem(&requests, &key, &new_request, BPF_NOEXIST))
-		return NULL;
-	__sync_fetch_and_add(&n_requests, 1);
-	return bpf_map_lookup_elem(&requests, &key);
+	if (request->claims % CLAIM_OF_MOVED)
+		return false;
+	__sync_fetch_and_add(&request->claims, 1);
+	if (*(volatile __u32 *)&request->claims % CLAIM_OF_MOVED == 1) {
+		request->rq = (__u64)rq;
+		return true;
+	}
+	__sync_fetch_and_add(&request->claims, -1);
+	return false;
 }
 
-static __always_inline struct biolat_request *request_find_or_make(struct request *rq)
+static __noinline struct biolat_request *request_claim_next(struct request *rq)
 {
-	struct biolat_request *found = request_find(rq);
+	__u32 first = request_hash(rq);
+	struct biolat_request *request, *home = request_at(first);
 
-	return found ? found : request_make(rq);
+	for (__u32 i = 1; home && i < BIOLAT_TRIES; i++) {
+		__asm__ volatile("" : "+r"(i)); /* not unrolled */
+		request = request_at(first + i);
+		if (!request || !request_try_claim(request, rq))
+			continue;
+		__sync_fetch_and_add(&home->claims, CLAIM_OF_MOVED);
+		return request;
+	}
+	return NULL;
+}
+
+static __always_inline struct biolat_request *request_find_or_claim(struct request *rq)
+{
+	struct biolat_request *found = request_find(rq), *home;
+
+	if (found)
+		return found;
+	home = request_at(request_hash(rq));
+	return home && request_try_claim(home, rq) ? home : request_claim_next(rq);
+}
+
+static __always_inline void request_release(struct request *rq, struct biolat_request *request)
+{
+	struct biolat_request *home = request_at(request_hash(rq));
+
+	request->issued_ns = 0;
+	request->bytes = 0;
+	request->is_owned = false;
+	request->rq = 0;
+	barrier(); /* the claim ends last */
+	__sync_fetch_and_add(&request->claims, -1);
+	if (home && home != request)
+		__sync_fetch_and_add(&home->claims, -CLAIM_OF_MOVED);
 }
 
 /* ---- the owner: the task that submits ---- */
@@ -217,16 +292,6 @@ static __always_inline void request_end(struct request *rq, struct biolat_reques
 	request_count(rq, request, bpf_ktime_get_ns());
 }
 
-static __always_inline void request_release(struct request *rq, struct biolat_request *request)
-{
-	__u64 key = (__u64)rq;
-
-	request->issued_ns = request->bytes = 0;
-	request->is_owned = false;
-	if (n_requests > settings.n_retained && !bpf_map_delete_elem(&requests, &key))
-		__sync_fetch_and_add(&n_requests, -1);
-}
-
 /*
  * Runs for each completed part of a request. A write that flushes the disk's cache has a second
  * event, of 0 bytes, long after its completion. Unwanted requests have map elements, too, which
@@ -248,6 +313,18 @@ int biolat_complete(const __u64 *ctx)
 	if (request->issued_ns)
 		request_end(rq, request, (__s32)raw_tp_arg(ctx, 1));
 	request_release(rq, request);
+	return 0;
+}
+
+/* Runs when a request is merged into another one, and thus never completed; only with owners. */
+SEC("tp_btf/block_rq_merge")
+int biolat_merge(const __u64 *ctx)
+{
+	struct request *rq = request_of_queue(ctx);
+	struct biolat_request *request = request_find(rq);
+
+	if (request)
+		request_release(rq, request);
 	return 0;
 }
 
@@ -273,7 +350,7 @@ int biolat_requeue(const __u64 *ctx)
 SEC("tp_btf/block_io_start")
 int BPF_PROG(biolat_start, struct request *rq)
 {
-	struct biolat_request *request = request_find_or_make(rq);
+	struct biolat_request *request = request_find_or_claim(rq);
 
 	if (request)
 		request_own(rq, request);
@@ -288,7 +365,7 @@ SEC("tp_btf/block_rq_insert")
 int biolat_insert(const __u64 *ctx)
 {
 	struct request *rq = request_of_queue(ctx);
-	struct biolat_request *request = request_find_or_make(rq);
+	struct biolat_request *request = request_find_or_claim(rq);
 
 	if (request && !is_owned(rq, request))
 		request_own(rq, request);
@@ -309,7 +386,7 @@ int biolat_issue(const __u64 *ctx)
 
 	if (!is_on_device(rq))
 		return 0;
-	request = request_find_or_make(rq);
+	request = request_find_or_claim(rq);
 	if (!request) {
 		loss_count(LOSS_MAP_FULL, 1);
 		return 0;

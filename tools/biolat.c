@@ -78,7 +78,19 @@ static int choose_programs(struct run *run, bool has_owners)
 		program_leave_out(run, "biolat_start");
 	if (has_start || !has_owners)
 		program_leave_out(run, "biolat_insert");
+	if (!has_owners)
+		program_leave_out(run, "biolat_merge");
 	return 0;
+}
+
+/* Returns the size of the table of requests: a power of two. */
+static uint32_t count_requests(const struct run *run)
+{
+	uint32_t n = BIOLAT_TRIES;
+
+	while (n < (run_given(run, "entries") ? histograms_entries(run) : BIOLAT_REQUESTS))
+		n *= 2;
+	return n;
 }
 
 static int configure(struct run *run)
@@ -93,14 +105,11 @@ static int configure(struct run *run)
 		.slower_ns = groups->slower_ns,
 		.device = groups->device,
 	};
-	uint32_t n_requests = BIOLAT_REQUESTS;
 
 	settings.has_owners = wants_lines(run) || settings.by == BY_PROCESS ||
 			      settings.by == BY_CGROUP || !target_is_everything(run);
-	if (run_given(run, "entries"))
-		n_requests = histograms_entries(run);
-	settings.n_retained = n_requests / 2;
-	bpf_map__set_max_entries(map_find(run, "requests"), n_requests);
+	settings.last_request = count_requests(run) - 1;
+	bpf_map__set_max_entries(map_find(run, "requests"), settings.last_request + 1);
 	return map_set_settings(run, ".rodata.biolat", &settings, sizeof(settings)) ||
 			       choose_programs(run, settings.has_owners)
 		       ? -EINVAL

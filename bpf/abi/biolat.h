@@ -13,14 +13,14 @@ enum biolat_by {
 };
 
 struct biolat_settings {
-	__u32 by;	  /* enum biolat_by */
-	__u64 parts;	  /* BY_PARTS: the key's parts, KEY_HAS_... bits */
-	bool has_owners;  /* the task that submits a request is recorded */
-	bool of_bytes;	  /* values are sizes, not times */
-	bool has_bytes;	  /* sizes are recorded */
-	__u64 slower_ns;  /* minimum time to report, instead of counting; 0: count */
-	__s64 n_retained; /* number of elements above which completed requests are evicted */
-	__u32 device;	  /* number of the only traced disk or partition; 0: all */
+	__u32 by;	    /* enum biolat_by */
+	__u64 parts;	    /* BY_PARTS: the key's parts, KEY_HAS_... bits */
+	bool has_owners;    /* the task that submits a request is recorded */
+	bool of_bytes;	    /* values are sizes, not times */
+	bool has_bytes;	    /* sizes are recorded */
+	__u64 slower_ns;    /* minimum time to report, instead of counting; 0: count */
+	__u32 last_request; /* last element of the table of requests; their number is 2^n */
+	__u32 device;	    /* number of the only traced disk or partition; 0: all */
 	char writeback[TASK_COMM_LEN]; /* name printed for PROCESS_WRITEBACK */
 };
 
@@ -50,20 +50,28 @@ enum biolat_class {
 /* Process id for writes by the kernel's workers, most of them write-back of files. */
 #define PROCESS_WRITEBACK 0xffffffffU
 
-/* Default capacity of the request map. A small map stays in the CPU's caches. */
-#define BIOLAT_REQUESTS 4096
+/* Default capacity of the table of requests, and the number of elements in which a request may be. */
+#define BIOLAT_REQUESTS 8192
+#define BIOLAT_TRIES	8
 
-/* A request: an element of the map, which the next request at the same address reuses. */
+/*
+ * A request: an element of the table. Its first 32 bytes, which are in one line of the CPU's
+ * caches, suffice unless owners are recorded.
+ */
 struct biolat_request {
+	__u64 rq;	 /* address of the kernel's request; 0: none */
 	__u64 issued_ns; /* time of issue; 0: not in flight */
+	__u32 claims;	 /* 1: in use; CLAIM_OF_MOVED per request with this hash elsewhere */
+	__u32 bytes;	 /* bytes completed so far */
 	__u64 made_ns;	 /* creation time; 0: unknown */
-	__u64 bytes;	 /* bytes completed so far */
 	__u64 cgroup;
 	__u32 tgid;
 	bool is_owned;	/* cgroup, tgid and comm of the submitting task are set */
 	bool is_wanted; /* the request passes the filter */
 	char comm[TASK_COMM_LEN];
 };
+
+#define CLAIM_OF_MOVED (1U << 16)
 
 /* A request that took at least the time given to --slower. */
 struct biolat_slow {

@@ -115,6 +115,25 @@ TEST_UNLESS(disk_lacks, every_request_is_counted_once)
 	CHECK_LACKS(tool->out, "in flight:");
 }
 
+/* Requests that have the same place in the table, and those that find none, which are reported. */
+TEST_UNLESS(disk_lacks, requests_at_once_are_counted_or_lost)
+{
+	static const char *const entries[] = { "8192", "64" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(entries); i++) {
+		struct proc *work = work_start("disk", disk_path, "uring", "64", "4096"), *tool;
+		uint64_t count;
+
+		tool = trace_pid(work, "biolat", "-d", disk_name(), "--entries", entries[i],
+				 "--format", "json");
+		if (work->status == 77)
+			SKIP("no io_uring");
+		count = json_sum(tool->out, "histogram", "count");
+		CHECK_EQ(count + json_sum(tool->out, "run", "lost"), 64);
+		CHECK(count == 64 || (i && count > 32));
+	}
+}
+
 /* The kernel makes few requests of many small writes, and several of a large one. */
 TEST_UNLESS(disk_lacks, merged_and_split_requests_are_counted_as_the_disk_gets_them)
 {
@@ -166,7 +185,8 @@ TEST_UNLESS(disk_lacks, time_in_the_queue_is_apart)
 TEST_UNLESS(disk_lacks, sizes_add_up_to_what_the_disk_counts)
 {
 	struct proc *work = work_start("disk", disk_path, "buffered", "101", "4096", "write", "5",
-				       "1048576", "read", "7", "524288");
+				       "1048576", "read", "7", "524288", "sync", "3", "8192",
+				       "mapped", "1", "1048576");
 	struct disk_counts before = disk_counts(), now;
 	struct proc *tool = TRACE_DISK(work, "--bytes", "--format", "json");
 	uint64_t sectors;

@@ -2,9 +2,12 @@
 /*
  * disk PATH [KIND N BYTES]...: N operations of BYTES bytes on a block device, from its beginning.
  * KIND: "read" and "write" bypass the page cache (O_DIRECT), "sync" writes through it (O_DSYNC),
- * "buffered" writes to it, then calls fsync(), "discard", and "flush", which has no size.
+ * "buffered" writes to it, then calls fsync(), "mapped" writes by mmap(), then calls msync(),
+ * "discard", "flush", which has no size, and "uring", N reads at once by io_uring, of
+ * every other BYTES, so that they are not merged.
  */
 #include <linux/fs.h>
+#include <linux/io_uring.h>
 #include <string.h>
 #include <sys/ioctl.h>
 
@@ -32,6 +35,49 @@ WORK_FUNCTION void disk_write(int fd, size_t bytes, off_t at)
 	WORK_KEEP_FRAME();
 }
 
+static void *map(int fd, size_t bytes, off_t at)
+{
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, at);
+
+	must(memory != MAP_FAILED);
+	return memory;
+}
+
+static void write_mapped(int fd, size_t bytes)
+{
+	char *memory = map(fd, bytes, 0);
+
+	memset(memory, 2, bytes);
+	must(!msync(memory, bytes, MS_SYNC));
+	munmap(memory, bytes);
+}
+
+/* Exits with status 77 if there is no io_uring. */
+static void read_at_once(int fd, unsigned n, size_t bytes)
+{
+	struct io_uring_params params = {};
+	int ring_fd = (int)syscall(SYS_io_uring_setup, n, &params);
+	struct io_uring_sqe *requests;
+	char *ring;
+
+	if (ring_fd < 0)
+		exit(77);
+	ring = map(ring_fd, params.sq_off.array + params.sq_entries * sizeof(unsigned),
+		   IORING_OFF_SQ_RING);
+	requests = map(ring_fd, n * sizeof(*requests), IORING_OFF_SQES);
+	for (unsigned i = 0; i < n; i++) {
+		requests[i] = (struct io_uring_sqe){ .opcode = IORING_OP_READ,
+						     .fd = fd,
+						     .addr = (uintptr_t)buffer,
+						     .len = (unsigned)bytes,
+						     .off = 2 * i * bytes };
+		((unsigned *)(void *)(ring + params.sq_off.array))[i] = i;
+	}
+	__atomic_store_n((unsigned *)(void *)(ring + params.sq_off.tail), n, __ATOMIC_RELEASE);
+	must(syscall(SYS_io_uring_enter, ring_fd, n, n, IORING_ENTER_GETEVENTS, NULL, 0) == n);
+	close(ring_fd);
+}
+
 static void do_one(const char *kind, int fd, size_t bytes, off_t at)
 {
 	uint64_t range[] = { (uint64_t)at, bytes };
@@ -48,12 +94,18 @@ static void do_one(const char *kind, int fd, size_t bytes, off_t at)
 
 static void do_all(const char *path, const char *kind, int n, size_t bytes)
 {
-	int flags = !strcmp(kind, "sync") ? O_DSYNC : strcmp(kind, "buffered") ? O_DIRECT : 0;
+	int is_cached = !strcmp(kind, "buffered") || !strcmp(kind, "mapped");
+	int flags = !strcmp(kind, "sync") ? O_DSYNC : is_cached ? 0 : O_DIRECT;
 	int fd = open(path, O_RDWR | flags);
 
 	must(fd >= 0);
-	for (int i = 0; i < n; i++)
-		do_one(kind, fd, bytes, (off_t)bytes * i);
+	if (!strcmp(kind, "uring"))
+		read_at_once(fd, (unsigned)n, bytes);
+	else if (!strcmp(kind, "mapped"))
+		write_mapped(fd, n * bytes);
+	else
+		for (int i = 0; i < n; i++)
+			do_one(kind, fd, bytes, (off_t)bytes * i);
 	if (!flags)
 		must(!fsync(fd));
 	close(fd);

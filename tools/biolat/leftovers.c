@@ -23,6 +23,8 @@ struct flight {
 };
 
 struct leftovers {
+	const struct biolat_request *requests; /* BPF's table, mapped */
+	size_t n_requests;
 	struct biolat_counts before; /* counts at the last report */
 	struct biolat_counts since;  /* counts since the last report */
 	struct flight flight;
@@ -58,13 +60,8 @@ static const char *name_status(uint32_t i, char buf[TEXT_MAX])
 	return buf;
 }
 
-static void count_in_flight(const void *key, const void *value, void *arg)
+static void count_in_flight(struct flight *flight, uint64_t issued_ns)
 {
-	const struct biolat_request *request = value;
-	struct flight *flight = arg;
-	uint64_t issued_ns = request->issued_ns;
-
-	(void)key;
 	if (!issued_ns || issued_ns > flight->now_ns)
 		return;
 	flight->count++;
@@ -72,20 +69,33 @@ static void count_in_flight(const void *key, const void *value, void *arg)
 		flight->oldest_ns = flight->now_ns - issued_ns;
 }
 
-static int read_flight(struct run *run)
+static void read_flight(struct leftovers *left)
+{
+	const struct biolat_request *requests = left->requests;
+
+	left->flight = (struct flight){ .now_ns = clock_now_ns() };
+	for (size_t i = 0; i < left->n_requests; i++)
+		count_in_flight(&left->flight,
+				__atomic_load_n(&requests[i].issued_ns, __ATOMIC_RELAXED));
+}
+
+static int start_leftovers(struct run *run)
 {
 	struct leftovers *left = leftovers_of(run);
 
-	left->flight = (struct flight){ .now_ns = clock_now_ns() };
-	return map_read(bpf_map__fd(map_find(run, "requests")), false, count_in_flight,
-			&left->flight);
+	left->requests = map_memory(run, "requests");
+	left->n_requests = bpf_map__max_entries(map_find(run, "requests"));
+	return left->requests ? 0 : -EIO;
 }
 
 /* Reads requests in flight before programs are detached: afterwards, completions are missed. */
 static void stop_leftovers(struct run *run)
 {
-	if (bpf_map__fd(map_find(run, "requests")) >= 0)
-		leftovers_of(run)->has_stopped = !read_flight(run);
+	struct leftovers *left = leftovers_of(run);
+
+	if (left->requests)
+		read_flight(left);
+	left->has_stopped = true;
 }
 
 int leftovers_read(struct run *run)
@@ -102,7 +112,9 @@ int leftovers_read(struct run *run)
 		left->since.statuses[i] = now.statuses[i] - left->before.statuses[i];
 	if (!run->is_peek)
 		left->before = now;
-	return left->has_stopped ? 0 : read_flight(run);
+	if (!left->has_stopped)
+		read_flight(left);
+	return 0;
 }
 
 /* Calls visit for each status of failed requests. */
@@ -212,5 +224,6 @@ void leftovers_report(struct run *run)
 
 const struct module leftovers_module = {
 	.state = DEFAULTS(defaults),
+	.start = start_leftovers,
 	.stop = stop_leftovers,
 };
