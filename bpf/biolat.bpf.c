@@ -14,6 +14,7 @@
 #include "lib/filter.bpf.h"
 
 #define PF_WQ_WORKER 0x20
+#define REQUEST_BIOS 2048 /* bios of a request that are looked at */
 
 const volatile struct biolat_settings settings SEC(".rodata.biolat");
 
@@ -35,14 +36,14 @@ struct {
 /*
  * ---- the table of requests ----
  *
- * A hash table in an array whose size is a power of two, and whose lookups are a few instructions of the program. A request is in
+ * A hash table of requests or bios (io), in an array whose size is a power of two, and whose lookups are a few instructions of the program. A request is in
  * the element of its hash or, if that is in use, in one of the next few: the element of its hash
  * counts these.
  */
 
-static __always_inline __u32 request_hash(struct request *rq)
+static __always_inline __u32 request_hash(void *io)
 {
-	register struct request *pointer __asm__("r1") = rq;
+	register void *pointer __asm__("r1") = io;
 	register __u64 low __asm__("r0");
 
 	/* the verifier lets programs copy half of a pointer, but not multiply a pointer */
@@ -56,55 +57,55 @@ static __always_inline struct biolat_request *request_at(__u32 i)
 	return bpf_map_lookup_elem(&requests, &i);
 }
 
-static __noinline struct biolat_request *request_find_moved(struct request *rq)
+static __noinline struct biolat_request *request_find_moved(void *io)
 {
-	__u32 first = request_hash(rq);
+	__u32 first = request_hash(io);
 	struct biolat_request *request;
 
 	for (__u32 i = 1; i < BIOLAT_TRIES; i++) {
 		__asm__ volatile("" : "+r"(i)); /* not unrolled */
 		request = request_at(first + i);
-		if (request && request->rq == (__u64)rq)
+		if (request && request->io == (__u64)io)
 			return request;
 	}
 	return NULL;
 }
 
-static __always_inline struct biolat_request *request_find(struct request *rq)
+static __always_inline struct biolat_request *request_find(void *io)
 {
-	struct biolat_request *request = request_at(request_hash(rq));
+	struct biolat_request *request = request_at(request_hash(io));
 
-	if (!request || request->rq == (__u64)rq)
+	if (!request || request->io == (__u64)io)
 		return request;
-	return request->claims < CLAIM_OF_MOVED ? NULL : request_find_moved(rq);
+	return request->claims < CLAIM_OF_MOVED ? NULL : request_find_moved(io);
 }
 
 /*
  * Claims a free element, without compare-and-exchange, which BPF has since 5.12: of several
  * programs that add a claim at the same time, at most one reads 1; the rest withdraw theirs.
  */
-static __always_inline bool request_try_claim(struct biolat_request *request, struct request *rq)
+static __always_inline bool request_try_claim(struct biolat_request *request, void *io)
 {
 	if (request->claims % CLAIM_OF_MOVED)
 		return false;
 	__sync_fetch_and_add(&request->claims, 1);
 	if (*(volatile __u32 *)&request->claims % CLAIM_OF_MOVED == 1) {
-		request->rq = (__u64)rq;
+		request->io = (__u64)io;
 		return true;
 	}
 	__sync_fetch_and_add(&request->claims, -1);
 	return false;
 }
 
-static __noinline struct biolat_request *request_claim_next(struct request *rq)
+static __noinline struct biolat_request *request_claim_next(void *io)
 {
-	__u32 first = request_hash(rq);
+	__u32 first = request_hash(io);
 	struct biolat_request *request, *home = request_at(first);
 
 	for (__u32 i = 1; home && i < BIOLAT_TRIES; i++) {
 		__asm__ volatile("" : "+r"(i)); /* not unrolled */
 		request = request_at(first + i);
-		if (!request || !request_try_claim(request, rq))
+		if (!request || !request_try_claim(request, io))
 			continue;
 		__sync_fetch_and_add(&home->claims, CLAIM_OF_MOVED);
 		return request;
@@ -112,24 +113,24 @@ static __noinline struct biolat_request *request_claim_next(struct request *rq)
 	return NULL;
 }
 
-static __always_inline struct biolat_request *request_find_or_claim(struct request *rq)
+static __always_inline struct biolat_request *request_find_or_claim(void *io)
 {
-	struct biolat_request *found = request_find(rq), *home;
+	struct biolat_request *found = request_find(io), *home;
 
 	if (found)
 		return found;
-	home = request_at(request_hash(rq));
-	return home && request_try_claim(home, rq) ? home : request_claim_next(rq);
+	home = request_at(request_hash(io));
+	return home && request_try_claim(home, io) ? home : request_claim_next(io);
 }
 
-static __always_inline void request_release(struct request *rq, struct biolat_request *request)
+static __always_inline void request_release(void *io, struct biolat_request *request)
 {
-	struct biolat_request *home = request_at(request_hash(rq));
+	struct biolat_request *home = request_at(request_hash(io));
 
 	request->issued_ns = 0;
 	request->bytes = 0;
 	request->is_owned = false;
-	request->rq = 0;
+	request->io = 0;
 	barrier(); /* the claim ends last */
 	__sync_fetch_and_add(&request->claims, -1);
 	if (home && home != request)
@@ -138,22 +139,20 @@ static __always_inline void request_release(struct request *rq, struct biolat_re
 
 /* ---- the owner: the task that submits ---- */
 
-static __always_inline bool is_writeback(struct task_struct *task, struct request *rq)
+static __always_inline bool is_writeback(struct task_struct *task, __u32 flags)
 {
-	return TASK_READ(task, flags) & PF_WQ_WORKER &&
-	       (rq->cmd_flags & REQ_OP_MASK) == REQ_OP_WRITE;
+	return TASK_READ(task, flags) & PF_WQ_WORKER && (flags & REQ_OP_MASK) == REQ_OP_WRITE;
 }
 
-static __noinline void request_own(struct request *rq, struct biolat_request *request)
+static __noinline void request_own(struct biolat_request *request, struct bio *bio, __u32 flags)
 {
 	struct task_struct *task = current_task();
-	struct cgroup *cgrp = task_is_kthread(task) ? request_cgroup(rq) : NULL;
+	struct cgroup *cgrp = task_is_kthread(task) ? bio_cgroup(bio) : NULL;
 
-	request->made_ns = rq->start_time_ns;
 	request->is_owned = true;
 	request->is_wanted = filter_task_in(task, cgrp);
 	request->cgroup = cgrp ? BPF_CORE_READ(cgrp, kn, id) : task_cgroup(task);
-	if (is_writeback(task, rq)) {
+	if (is_writeback(task, flags)) {
 		request->tgid = PROCESS_WRITEBACK;
 #pragma unroll
 		for (int i = 0; i < TASK_COMM_LEN; i++)
@@ -162,6 +161,12 @@ static __noinline void request_own(struct request *rq, struct biolat_request *re
 		request->tgid = task_tgid(task);
 		task_comm(task, request->comm);
 	}
+}
+
+static __always_inline void own_request(struct biolat_request *request, struct request *rq)
+{
+	request->made_ns = rq->start_time_ns;
+	request_own(request, rq->bio, rq->cmd_flags);
 }
 
 /*
@@ -176,9 +181,29 @@ static __always_inline bool is_owned(struct request *rq, struct biolat_request *
 
 /* ---- completion ---- */
 
-static __always_inline __u64 key_of_operation(struct request *rq)
+/* What reports show of a request or bio itself. */
+struct facts {
+	__u32 flags;
+	__u32 disk;	  /* number */
+	const void *name; /* of the disk, in kernel memory */
+	__u64 sector;
+};
+
+static __always_inline struct facts facts_of_request(struct request *rq)
 {
-	__u32 flags = rq->cmd_flags, op = flags & REQ_OP_MASK;
+	return (struct facts){ rq->cmd_flags, disk_number(request_disk(rq)),
+			       request_disk(rq)->disk_name, rq->__sector };
+}
+
+static __always_inline struct facts facts_of_bio(const struct biolat_request *request)
+{
+	return (struct facts){ request->flags, request->disk_number,
+			       ((struct gendisk *)request->disk)->disk_name, request->sector };
+}
+
+static __always_inline __u64 key_of_operation(__u32 flags)
+{
+	__u32 op = flags & REQ_OP_MASK;
 	__u64 class = 0;
 
 	if (flags & REQUEST_FLAG(SYNC) && op == REQ_OP_WRITE)
@@ -190,36 +215,35 @@ static __always_inline __u64 key_of_operation(struct request *rq)
 	return (__u64)op << KEY_OP_SHIFT | class << KEY_CLASS_SHIFT;
 }
 
-static __always_inline void count_by_parts(struct request *rq, __u64 value, __u64 time)
+static __always_inline void count_by_parts(const struct facts *facts, __u64 value, __u64 time)
 {
 	__u64 key = settings.parts | time << KEY_TIME_SHIFT;
 
 	if (settings.parts & KEY_HAS_DISK)
-		key |= request_disk_number(rq);
+		key |= facts->disk;
 	if (settings.parts & KEY_HAS_OP)
-		key |= key_of_operation(rq);
-	hist_record_by_key(value, key,
-			   settings.parts & KEY_HAS_DISK ? request_disk(rq)->disk_name : NULL);
+		key |= key_of_operation(facts->flags);
+	hist_record_by_key(value, key, facts->name);
 }
 
 /* Counts the device time and, if requested and known, the queue and total time. */
 static __noinline void count_times(struct request *rq, __u64 issued_ns, __u64 now_ns)
 {
+	struct facts facts = facts_of_request(rq);
 	__u64 made_ns = request_made_ns(rq);
 
-	count_by_parts(rq, now_ns - issued_ns, TIME_DEVICE);
+	count_by_parts(&facts, now_ns - issued_ns, TIME_DEVICE);
 	if (!(settings.parts & KEY_HAS_TIME) || !made_ns)
 		return;
 	if (made_ns > issued_ns)
 		made_ns = issued_ns;
-	count_by_parts(rq, issued_ns - made_ns, TIME_QUEUE);
-	count_by_parts(rq, now_ns - made_ns, TIME_TOTAL);
+	count_by_parts(&facts, issued_ns - made_ns, TIME_QUEUE);
+	count_by_parts(&facts, now_ns - made_ns, TIME_TOTAL);
 }
 
-static __noinline void report_slow(struct request *rq, struct biolat_request *request,
-				   __u64 device_ns)
+static __noinline void report_slow(const struct biolat_request *request, const struct facts *facts,
+				   __u64 made_ns, __u64 now_ns)
 {
-	__u64 made_ns = request_made_ns(rq);
 	struct biolat_slow *slow;
 
 	slow = bpf_ringbuf_reserve(&slow_requests, sizeof(*slow), 0);
@@ -228,14 +252,14 @@ static __noinline void report_slow(struct request *rq, struct biolat_request *re
 		return;
 	}
 	slow->queue_ns = made_ns && made_ns < request->issued_ns ? request->issued_ns - made_ns : 0;
-	slow->device_ns = device_ns;
-	slow->sector = rq->__sector;
+	slow->device_ns = now_ns - request->issued_ns;
+	slow->sector = facts->sector;
 	slow->bytes = request->bytes;
-	slow->key = key_of_operation(rq);
+	slow->key = key_of_operation(facts->flags);
 	slow->cgroup = request->cgroup;
 	slow->tgid = request->tgid;
 	__builtin_memcpy(slow->comm, request->comm, sizeof(slow->comm));
-	bpf_probe_read_kernel_str(slow->disk, sizeof(slow->disk), request_disk(rq)->disk_name);
+	bpf_probe_read_kernel_str(slow->disk, sizeof(slow->disk), facts->name);
 	bpf_ringbuf_submit(slow, 0);
 }
 
@@ -243,36 +267,50 @@ static __noinline void report_slow(struct request *rq, struct biolat_request *re
  * Returns true if at least slower_ns have passed since the request's creation or, if that time is
  * unknown, since its issue.
  */
-static __always_inline bool is_slow(struct request *rq, struct biolat_request *request,
+static __always_inline bool is_slow(const struct biolat_request *request, __u64 made_ns,
 				    __u64 now_ns)
 {
-	__u64 made_ns = request_made_ns(rq);
-
 	return now_ns - (made_ns ? made_ns : request->issued_ns) >= settings.slower_ns;
 }
 
-static __noinline void request_count(struct request *rq, struct biolat_request *request,
-				     __u64 now_ns)
+/* Counts the total of all requests, or that of the owner. */
+static __always_inline void count_by_owner(const struct biolat_request *request, __u64 value)
 {
-	__u64 value = settings.of_bytes ? request->bytes : now_ns - request->issued_ns;
-
-	if (settings.of_bytes)
-		__sync_fetch_and_add(&counts.bytes, value);
-	if (settings.slower_ns) {
-		if (is_slow(rq, request, now_ns))
-			report_slow(rq, request, now_ns - request->issued_ns);
-		return;
-	}
-	if (settings.by == BY_PARTS && settings.of_bytes)
-		count_by_parts(rq, value, 0);
-	else if (settings.by == BY_PARTS)
-		count_times(rq, request->issued_ns, now_ns);
-	else if (settings.by == BY_PROCESS)
+	if (settings.by == BY_PROCESS)
 		hist_record_by_key(value, request->tgid, request->comm);
 	else if (settings.by == BY_CGROUP)
 		hist_record_by_key(value, request->cgroup, NULL);
 	else
 		hist_record(value);
+}
+
+static __always_inline __u64 value_of(const struct biolat_request *request, __u64 now_ns)
+{
+	if (!settings.of_bytes)
+		return now_ns - request->issued_ns;
+	__sync_fetch_and_add(&counts.bytes, request->bytes);
+	return request->bytes;
+}
+
+static __noinline void request_count(struct request *rq, struct biolat_request *request,
+				     __u64 now_ns)
+{
+	__u64 value = value_of(request, now_ns), made_ns;
+	struct facts facts;
+
+	if (settings.slower_ns) {
+		made_ns = request_made_ns(rq);
+		facts = facts_of_request(rq);
+		if (is_slow(request, made_ns, now_ns))
+			report_slow(request, &facts, made_ns, now_ns);
+	} else if (settings.by == BY_PARTS && settings.of_bytes) {
+		facts = facts_of_request(rq);
+		count_by_parts(&facts, value, 0);
+	} else if (settings.by == BY_PARTS) {
+		count_times(rq, request->issued_ns, now_ns);
+	} else {
+		count_by_owner(request, value);
+	}
 }
 
 /* Counts a failure. Before 5.16 (commit 8a7d267b4a2c), the status was an errno. */
@@ -353,7 +391,7 @@ int BPF_PROG(biolat_start, struct request *rq)
 	struct biolat_request *request = request_find_or_claim(rq);
 
 	if (request)
-		request_own(rq, request);
+		own_request(request, rq);
 	return 0;
 }
 
@@ -368,13 +406,13 @@ int biolat_insert(const __u64 *ctx)
 	struct biolat_request *request = request_find_or_claim(rq);
 
 	if (request && !is_owned(rq, request))
-		request_own(rq, request);
+		own_request(request, rq);
 	return 0;
 }
 
 static __always_inline bool is_on_device(struct request *rq)
 {
-	return !settings.device || request_disk_number(rq) == settings.device ||
+	return !settings.device || disk_number(request_disk(rq)) == settings.device ||
 	       request_part_number(rq) == settings.device;
 }
 
@@ -392,10 +430,123 @@ int biolat_issue(const __u64 *ctx)
 		return 0;
 	}
 	if (settings.has_owners && !is_owned(rq, request))
-		request_own(rq, request);
+		own_request(request, rq);
 	if (settings.has_owners && !request->is_wanted)
 		return 0;
 	request->issued_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+/* ---- bios at the top, instead of requests ---- */
+
+/* Returns true for a bio to the chosen device or, without one, to a device without others on top. */
+static __always_inline bool is_wanted_top(struct bio *bio)
+{
+	struct block_device *device = bio_device(bio);
+
+	if (!settings.device)
+		return !device_is_held(device);
+	return device->bd_dev == settings.device || disk_number(device->bd_disk) == settings.device;
+}
+
+/* A flush without data is an empty write; the disk gets a request to flush. */
+static __always_inline __u32 operation_of_bio(struct bio *bio)
+{
+	__u32 flags = bio->bi_opf;
+
+	return flags & REQUEST_FLAG(PREFLUSH) && !bio->bi_iter.bi_size ? REQ_OP_FLUSH : flags;
+}
+
+/*
+ * Runs when a bio enters the block layer, in the context of the submitting task. The drivers of
+ * stacked devices may send the same bio on to another device, where it has no second event.
+ */
+SEC("tp_btf/block_bio_queue")
+int BPF_PROG(biolat_bio_start, struct bio *bio)
+{
+	struct biolat_request *request;
+	struct gendisk *disk;
+
+	if (!is_wanted_top(bio))
+		return 0;
+	request = request_find_or_claim(bio);
+	if (!request) {
+		loss_count(LOSS_MAP_FULL, 1);
+		return 0;
+	}
+	request_own(request, bio, bio->bi_opf);
+	if (!request->is_wanted) {
+		request_release(bio, request);
+		return 0;
+	}
+	disk = bio_device(bio)->bd_disk;
+	request->disk = (__u64)disk;
+	request->disk_number = disk_number(disk);
+	request->flags = operation_of_bio(bio);
+	request->sector = bio->bi_iter.bi_sector;
+	request->bytes = bio->bi_iter.bi_size;
+	request->issued_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+static __noinline void bio_count(struct biolat_request *request, __u64 now_ns)
+{
+	struct facts facts = facts_of_bio(request);
+	__u64 value = value_of(request, now_ns);
+
+	if (!settings.slower_ns && settings.by == BY_PARTS)
+		count_by_parts(&facts, value, 0);
+	else if (!settings.slower_ns)
+		count_by_owner(request, value);
+	else if (is_slow(request, 0, now_ns))
+		report_slow(request, &facts, 0, now_ns);
+}
+
+static __always_inline void bio_end(void *bio, __s32 status)
+{
+	struct biolat_request *request = request_find(bio);
+
+	if (!request)
+		return;
+	if (status)
+		count_status(status);
+	bio_count(request, bpf_ktime_get_ns());
+	request_release(bio, request);
+}
+
+/* Runs when the driver of a device without requests completes a bio. */
+SEC("tp_btf/block_bio_complete")
+int BPF_PROG(biolat_bio_complete, struct request_queue *queue, struct bio *bio)
+{
+	bio_end(bio, bio->bi_status);
+	return 0;
+}
+
+/* A global function, for numbers: the verifier checks it once, not once per bio of a request. */
+__noinline int bio_end_at(__u64 bio, __s32 status)
+{
+	bio_end((void *)bio, status);
+	return 0;
+}
+
+/* Runs when bios of a request are complete: those in the first bytes of the rest. */
+SEC("tp_btf/block_rq_complete")
+int biolat_bios_complete(const __u64 *ctx)
+{
+	struct request *rq = (void *)raw_tp_arg(ctx, 0);
+	__u32 bytes = raw_tp_arg(ctx, 2), size;
+	struct bio *bio = BPF_CORE_READ(rq, bio);
+
+	if (request_is_flushing(rq))
+		return 0;
+	for (int i = 0; i < REQUEST_BIOS && bio; i++) {
+		size = BPF_CORE_READ(bio, bi_iter.bi_size);
+		if (size > bytes)
+			break;
+		bytes -= size;
+		bio_end_at((__u64)bio, (__s32)raw_tp_arg(ctx, 1));
+		bio = BPF_CORE_READ(bio, bi_next);
+	}
 	return 0;
 }
 

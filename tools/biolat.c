@@ -8,7 +8,7 @@
 
 #include "abi/biolat.h"
 #include "base/clock.h"
-#include "biolat/disks.h"
+#include "base/msg.h"
 #include "biolat/groups.h"
 #include "biolat/leftovers.h"
 #include "biolat/slow.h"
@@ -32,6 +32,8 @@ static const struct opt opts[] = {
 	  "split by operation (read, write, flush, ...)" },
 	{ 'd', "disk", "DISK", OPT_PARSED(struct groups, device, disks_parse),
 	  "trace only this disk or partition" },
+	{ 0, "layer", "disk|top", OPT_PARSED(struct groups, top, groups_parse_layer),
+	  "count requests at disks (default), or bios at the top" },
 	{ 0, "bytes", NULL, OPT_FLAG(struct groups, bytes), "print sizes and throughput, not times",
 	  "queue" },
 	{ 'P', "pids", NULL, OPT_FLAG(struct groups, process), "split by submitting process" },
@@ -66,20 +68,42 @@ static const struct histograms_spec histograms = {
 	.in_interrupts = true,
 };
 
-/* Loads one or none of the programs that record owners: block_io_start's exists since 6.5. */
-static int choose_programs(struct run *run, bool has_owners)
+static void leave_out(struct run *run, const char *const programs[])
 {
-	const struct btf *types = has_owners ? object_types(run) : NULL;
-	bool has_start = types && features_tracepoint(types, "block_io_start");
+	for (; *programs; programs++)
+		program_leave_out(run, *programs);
+}
 
-	if (has_owners && !types)
+/*
+ * Loads the programs for requests or for bios, and one or none of those that record the owners of
+ * requests: block_io_start's exists since 6.5.
+ */
+static int choose_programs(struct run *run, bool is_top, bool has_owners)
+{
+	static const char *const of_requests[] = { "biolat_start",
+						   "biolat_insert",
+						   "biolat_issue",
+						   "biolat_requeue",
+						   "biolat_merge",
+						   "biolat_complete",
+						   NULL };
+	static const char *const of_bios[] = { "biolat_bio_start", "biolat_bio_complete",
+					       "biolat_bios_complete", NULL };
+	static const char *const of_owners[] = { "biolat_start", "biolat_insert", "biolat_merge",
+						 NULL };
+	const struct btf *types = is_top || has_owners ? object_types(run) : NULL;
+
+	leave_out(run, is_top ? of_requests : of_bios);
+	if (!is_top && !has_owners)
+		leave_out(run, of_owners);
+	if (!is_top && !has_owners)
+		return 0;
+	if (!types)
 		return -EINVAL;
-	if (!has_start)
-		program_leave_out(run, "biolat_start");
-	if (has_start || !has_owners)
-		program_leave_out(run, "biolat_insert");
-	if (!has_owners)
-		program_leave_out(run, "biolat_merge");
+	if (is_top && !features_member(types, "bio", "bi_bdev"))
+		return msg_error("--layer top: not supported by this kernel (since Linux 5.12)");
+	program_leave_out(run, features_tracepoint(types, "block_io_start") ? "biolat_insert"
+									    : "biolat_start");
 	return 0;
 }
 
@@ -103,7 +127,7 @@ static int configure(struct run *run)
 		.of_bytes = groups->bytes,
 		.has_bytes = groups->bytes || groups->slower_ns,
 		.slower_ns = groups->slower_ns,
-		.device = groups->device,
+		.device = groups->device.number,
 	};
 
 	settings.has_owners = wants_lines(run) || settings.by == BY_PROCESS ||
@@ -111,7 +135,7 @@ static int configure(struct run *run)
 	settings.last_request = count_requests(run) - 1;
 	bpf_map__set_max_entries(map_find(run, "requests"), settings.last_request + 1);
 	return map_set_settings(run, ".rodata.biolat", &settings, sizeof(settings)) ||
-			       choose_programs(run, settings.has_owners)
+			       choose_programs(run, groups->top, settings.has_owners)
 		       ? -EINVAL
 		       : 0;
 }

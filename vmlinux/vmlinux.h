@@ -87,8 +87,19 @@ enum bpf_func_id {
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
+struct rb_node;
+
+struct rb_root {
+	struct rb_node *rb_node;
+};
+
+struct kernfs_elem_dir {
+	struct rb_root children;
+};
+
 struct kernfs_node {
 	u64 id;
+	struct kernfs_elem_dir dir;
 };
 
 struct cgroup {
@@ -484,8 +495,17 @@ struct request_queue___since5_15 {
 	struct gendisk *disk;
 };
 
+struct kobject {
+	struct kernfs_node *sd;
+};
+
 struct block_device {
 	u32 bd_dev;
+	struct gendisk *bd_disk;
+};
+
+struct block_device___since5_11 {
+	struct kobject *bd_holder_dir; /* links to the devices on top of this one */
 };
 
 struct device {
@@ -508,8 +528,21 @@ struct blkcg_gq {
 	struct blkcg *blkcg;
 };
 
+struct bvec_iter {
+	u64 bi_sector;
+	unsigned int bi_size;
+};
+
 struct bio {
+	struct bio *bi_next;
 	struct blkcg_gq *bi_blkg; /* the cgroup that is charged */
+	u32 bi_opf;
+	u8 bi_status;
+	struct bvec_iter bi_iter;
+};
+
+struct bio___since5_12 {
+	struct block_device *bi_bdev;
 };
 
 struct request {
@@ -520,6 +553,7 @@ struct request {
 	struct bio *bio;
 	struct block_device *part; /* NULL: without statistics */
 	u64 start_time_ns;	   /* see request_made_ns() */
+	u32 rq_flags;
 };
 
 struct request___before5_11 {
@@ -530,9 +564,14 @@ struct request___before5_17 {
 	struct gendisk *rq_disk;
 };
 
+enum rqf_flags { /* since 6.12 */
+	__RQF_FLUSH_SEQ = 1,
+};
+
 enum req_flag_bits {
 	__REQ_SYNC = 11,
 	__REQ_META = 12,
+	__REQ_PREFLUSH = 18,
 	__REQ_RAHEAD = 19,
 };
 

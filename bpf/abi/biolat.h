@@ -59,16 +59,23 @@ enum biolat_class {
  * caches, suffice unless owners are recorded.
  */
 struct biolat_request {
-	__u64 rq;	 /* address of the kernel's request; 0: none */
+	__u64 io;	 /* address of the kernel's request or bio; 0: none */
 	__u64 issued_ns; /* time of issue; 0: not in flight */
 	__u32 claims;	 /* 1: in use; CLAIM_OF_MOVED per request with this hash elsewhere */
-	__u32 bytes;	 /* bytes completed so far */
-	__u64 made_ns;	 /* creation time; 0: unknown */
+	__u32 bytes;	 /* bytes completed so far; of a bio: all */
+	union {
+		__u64 made_ns; /* request: creation time; 0: unknown */
+		__u64 disk;    /* bio: address of its disk */
+	};
 	__u64 cgroup;
 	__u32 tgid;
 	bool is_owned;	/* cgroup, tgid and comm of the submitting task are set */
 	bool is_wanted; /* the request passes the filter */
 	char comm[TASK_COMM_LEN];
+	/* of a bio when it is submitted: drivers change it */
+	__u64 sector;
+	__u32 disk_number;
+	__u32 flags;
 };
 
 #define CLAIM_OF_MOVED (1U << 16)

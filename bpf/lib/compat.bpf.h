@@ -616,11 +616,9 @@ static __always_inline struct gendisk *request_disk(struct request *rq)
 
 #define DEVICE_MINOR_BITS 20
 
-/* Returns the device number of the request's disk, in the kernel's format; 0: no disk. */
-static __always_inline __u32 request_disk_number(struct request *rq)
+/* Returns the device number of a disk, in the kernel's format; 0: no disk. */
+static __always_inline __u32 disk_number(struct gendisk *disk)
 {
-	struct gendisk *disk = request_disk(rq);
-
 	return disk ? disk->major << DEVICE_MINOR_BITS | disk->first_minor : 0;
 }
 
@@ -653,14 +651,42 @@ static __always_inline __u64 request_made_ns(struct request *rq)
 	return rq->start_time_ns;
 }
 
-/* Returns the cgroup that is charged for the request; NULL without CONFIG_BLK_CGROUP. */
-static __always_inline struct cgroup *request_cgroup(struct request *rq)
-{
-	struct bio *bio = rq->bio;
+#define OLD_RQF_FLUSH_SEQ 4 /* before 6.12, when the bits had no enum */
 
+/* Returns true while a request waits for flushes of the disk's cache, before or after its data. */
+static __always_inline bool request_is_flushing(struct request *rq)
+{
+	__u32 bit = OLD_RQF_FLUSH_SEQ;
+
+	if (bpf_core_enum_value_exists(enum rqf_flags, __RQF_FLUSH_SEQ))
+		bit = bpf_core_enum_value(enum rqf_flags, __RQF_FLUSH_SEQ);
+	return rq->rq_flags >> bit & 1;
+}
+
+/* Returns the cgroup that is charged for the bio; NULL without CONFIG_BLK_CGROUP. */
+static __always_inline struct cgroup *bio_cgroup(struct bio *bio)
+{
 	if (!bio || !bpf_core_field_exists(bio->bi_blkg))
 		return NULL;
 	return BPF_CORE_READ(bio, bi_blkg, blkcg, css.cgroup);
+}
+
+/* Returns the device to which a bio is submitted, which is a pointer since 5.12 (309dca309fc3). */
+static __always_inline struct block_device *bio_device(struct bio *bio)
+{
+	return ((struct bio___since5_12 *)bio)->bi_bdev;
+}
+
+/*
+ * Returns true if a device on top of this one, such as of the device mapper, uses it: if its folder
+ * "holders" in sysfs isn't empty.
+ */
+static __always_inline bool device_is_held(struct block_device *device)
+{
+	struct kobject *holders =
+		BPF_CORE_READ((struct block_device___since5_11 *)device, bd_holder_dir);
+
+	return BPF_CORE_READ(holders, sd, dir.children.rb_node);
 }
 
 #define REQUEST_FLAG(name) (1U << bpf_core_enum_value(enum req_flag_bits, __REQ_##name))

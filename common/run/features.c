@@ -148,6 +148,17 @@ bool features_tracepoint(const struct btf *types, const char *name)
 	return btf__find_by_name_kind(types, type, BTF_KIND_TYPEDEF) >= 0;
 }
 
+bool features_member(const struct btf *types, const char *type, const char *member)
+{
+	int id = btf__find_by_name_kind(types, type, BTF_KIND_STRUCT);
+	const struct btf_type *t = id > 0 ? btf__type_by_id(types, (uint32_t)id) : NULL;
+
+	for (int i = 0; t && i < btf_vlen(t); i++)
+		if (!strcmp(btf__name_by_offset(types, btf_members(t)[i].name_off), member))
+			return true;
+	return false;
+}
+
 int features_fentry(const char *function)
 {
 	int fd = attach_by_btf(function, BPF_TRACE_FENTRY);

@@ -41,6 +41,9 @@ bool features_filters_see(long number);
 /* Returns true if the kernel that the types describe has the tracepoint. */
 bool features_tracepoint(const struct btf *types, const char *name);
 
+/* Returns true if the structure of that type has the member. */
+bool features_member(const struct btf *types, const char *type, const char *member);
+
 /* Tests if an fentry program can be attached to the kernel function. 0 or -errno. */
 int features_fentry(const char *function);
 

@@ -77,21 +77,37 @@ static const char *disk_name(void)
 
 /* Documentation/admin-guide/iostats.rst. A flush is also counted as a write of no sectors. */
 struct disk_counts {
-	uint64_t reads, read_sectors, writes, written_sectors, flushes;
+	uint64_t reads, read_merges, read_sectors, writes, write_merges, written_sectors, flushes;
 };
 
-static struct disk_counts disk_counts(void)
+static struct disk_counts counts_of(const char *name)
 {
 	const char *rest = file_read("/proc/diskstats"), *line;
 	struct disk_counts c = {};
 
-	line = line_with(&rest, text_of(" %s ", disk_name()), "");
+	line = line_with(&rest, text_of(" %s ", name), "");
 	if (line)
-		sscanf(strstr(line, disk_name()),
-		       "%*s %" SCNu64 " %*s %" SCNu64 " %*s %" SCNu64 " %*s %" SCNu64
-		       " %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64,
-		       &c.reads, &c.read_sectors, &c.writes, &c.written_sectors, &c.flushes);
+		sscanf(strstr(line, name),
+		       "%*s %" SCNu64 " %" SCNu64 " %" SCNu64 " %*s %" SCNu64 " %" SCNu64
+		       " %" SCNu64 " %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64,
+		       &c.reads, &c.read_merges, &c.read_sectors, &c.writes, &c.write_merges,
+		       &c.written_sectors, &c.flushes);
 	return c;
+}
+
+static struct disk_counts disk_counts(void)
+{
+	return counts_of(disk_name());
+}
+
+static uint64_t bios_of(const struct disk_counts *c)
+{
+	return c->reads + c->read_merges + c->writes + c->write_merges;
+}
+
+static uint64_t bytes_of(const struct disk_counts *c)
+{
+	return (c->read_sectors + c->written_sectors) * 512;
 }
 
 /* Traces the disk while the workload does what it was told. */
@@ -184,17 +200,14 @@ TEST_UNLESS(disk_lacks, time_in_the_queue_is_apart)
 
 TEST_UNLESS(disk_lacks, sizes_add_up_to_what_the_disk_counts)
 {
-	struct proc *work = work_start("disk", disk_path, "buffered", "101", "4096", "write", "5",
-				       "1048576", "read", "7", "524288", "sync", "3", "8192",
-				       "mapped", "1", "1048576");
+	struct proc *work =
+		work_start("disk", disk_path, "buffered", "101", "4096", "write", "5", "1048576",
+			   "read", "7", "524288", "sync", "3", "8192", "mapped", "1", "1048576");
 	struct disk_counts before = disk_counts(), now;
 	struct proc *tool = TRACE_DISK(work, "--bytes", "--format", "json");
-	uint64_t sectors;
 
 	now = disk_counts();
-	sectors = now.read_sectors + now.written_sectors - before.read_sectors -
-		  before.written_sectors;
-	CHECK_EQ(json_sum(tool->out, "requests", "bytes"), sectors * 512);
+	CHECK_EQ(json_sum(tool->out, "requests", "bytes"), bytes_of(&now) - bytes_of(&before));
 	CHECK_EQ(json_sum(tool->out, "histogram", "count"), truth_value(tool));
 	work = work_start("disk", disk_path, "read", "41", "8192");
 	tool = trace_pid(work, "biolat", "-d", disk_name(), "--bytes", "-F");
@@ -230,6 +243,68 @@ TEST_UNLESS(disk_lacks, slow_requests_have_a_line_each)
 	work = work_start("disk", disk_path, "read", "3", "8192");
 	tool = trace_pid(work, "biolat", "-d", disk_name(), "--slower", "100s");
 	CHECK_EQ(truth_value(tool), 0);
+}
+
+/* ---- bios, at the top ---- */
+
+static void check_bios(const char *path)
+{
+	const char *name = strrchr(path, '/') + 1;
+	struct proc *work = work_start("disk", path, "write", "53", "8192", "read", "101", "4096",
+				       "buffered", "101", "4096", "mapped", "1", "131072");
+	struct disk_counts before = counts_of(name), now;
+	struct proc *tool = trace_work(work, ARGV("biolat", "--layer", "top", "-d", name, "--bytes",
+						  "--format", "json"));
+
+	now = counts_of(name);
+	CHECK(bios_of(&now) - bios_of(&before) >= 53 + 101);
+	CHECK_EQ(json_sum(tool->out, "histogram", "count"), bios_of(&now) - bios_of(&before));
+	CHECK_EQ(json_sum(tool->out, "requests", "bytes"), bytes_of(&now) - bytes_of(&before));
+	CHECK_EQ(json_sum(tool->out, "requests", "in_flight"), 0);
+}
+
+static const char *bios_lack(void)
+{
+	struct proc *tool = tool_run("biolat", "--layer", "top", "1ms", "1");
+
+	if (strstr(tool->err, "not supported by this kernel"))
+		return "bios have a device since Linux 5.12";
+	return disk_lacks();
+}
+
+/* Bios of a request are completed with it; some are merged into one. */
+TEST_UNLESS(bios_lack, bios_are_counted_before_they_are_merged)
+{
+	check_bios(disk_path);
+}
+
+/* A disk in memory has no requests. */
+TEST_UNLESS(bios_lack, bios_of_a_disk_without_requests_are_counted)
+{
+	const char *n = file_read("/sys/class/zram-control/hot_add"), *path;
+	int number = n ? atoi(n) : -1;
+
+	if (number < 0)
+		SKIP("no zram");
+	path = text_of("/dev/zram%d", number);
+	CHECK(file_write(text_of("/sys/block/zram%d/disksize", number), "32M"));
+	CHECK_REFUSED("--layer top", "biolat", "-d", path);
+	check_bios(path);
+	file_write("/sys/class/zram-control/hot_remove", text_of("%d", number));
+}
+
+TEST_UNLESS(bios_lack, bios_belong_to_the_process_that_submits)
+{
+	struct proc *work = work_start("disk", disk_path, "read", "41", "4096", "write", "7",
+				       "4096", "flush", "5", "0");
+	struct proc *tool = trace_pid(work, "biolat", "--layer", "top", "-d", disk_name(), "-F");
+
+	CHECK_EQ(hist_count_of(tool->out, "operation = read\n"), 41);
+	CHECK_EQ(hist_count_of(tool->out, "operation = sync write\n"), 7);
+	CHECK_EQ(hist_count_of(tool->out, "operation = flush\n"), 5);
+	work = work_start("disk", disk_path, "read", "3", "8192");
+	tool = trace_pid(work, "biolat", "--layer", "top", "-d", disk_name(), "--slower", "1ns");
+	CHECK_EQ(lines_with(tool->out, text_of(" %-10s read ", disk_name())), 3);
 }
 
 /* ---- a disk that hangs, and one that fails ---- */
@@ -392,6 +467,8 @@ TEST(a_mistyped_disk_is_refused)
 	CHECK_REFUSED("nosuchdisk", "biolat", "-d", "nosuchdisk");
 	CHECK_REFUSED("/dev/null", "biolat", "-d", "/dev/null");
 	CHECK_REFUSED("exclude", "biolat", "-P", "-D");
+	CHECK_REFUSED("--layer", "biolat", "--layer", "middle");
+	CHECK_REFUSED("-Q", "biolat", "--layer", "top", "-Q");
 	CHECK_REFUSED("--slower", "biolat", "-P", "--slower", "1ms");
 	CHECK_REFUSED("prometheus", "biolat", "-QD", "--format", "prometheus");
 }

@@ -35,33 +35,30 @@ static bool read_device(const char *name, unsigned int *major_number, unsigned i
 	return is_found;
 }
 
-/* Returns true if the device's sysfs folder has the file; ".." in a partition's is the disk's. */
-static bool has_file(unsigned int major_number, unsigned int minor_number, const char *name)
+/* Sets the path of a file in the device's sysfs folder; ".." in a partition's is the disk's. */
+static const char *path_of(const struct disk *disk, const char *name, char path[64])
+{
+	snprintf(path, 64, "/sys/dev/block/%u:%u/%s", disk->number >> KERNEL_MINOR_BITS,
+		 disk->number & ((1U << KERNEL_MINOR_BITS) - 1), name);
+	return path;
+}
+
+static bool has_file(const struct disk *disk, const char *name)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/%s", major_number, minor_number, name);
-	return !access(path, F_OK);
-}
-
-/* Returns true if the disk, or the partition's disk, has requests: stacked devices have none. */
-static bool has_requests(unsigned int major_number, unsigned int minor_number)
-{
-	return has_file(major_number, minor_number, "mq") ||
-	       has_file(major_number, minor_number, "../mq");
+	return !access(path_of(disk, name, path), F_OK);
 }
 
 /* Returns true for a partition without statistics: its requests don't refer to it. */
-static bool is_unknown_partition(unsigned int major_number, unsigned int minor_number)
+static bool is_unknown_partition(const struct disk *disk)
 {
 	char path[64], *text;
 	bool is_off;
 
-	if (!has_file(major_number, minor_number, "partition"))
+	if (!has_file(disk, "partition"))
 		return false;
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/../queue/iostats", major_number,
-		 minor_number);
-	text = readfile(path, sizeof(path), NULL);
+	text = readfile(path_of(disk, "../queue/iostats", path), sizeof(path), NULL);
 	is_off = text && *text == '0';
 	free(text);
 	return is_off;
@@ -73,15 +70,20 @@ int disks_parse(const char *what, const char *text, void *dest)
 
 	if (!read_device(text, &major_number, &minor_number))
 		return msg_error("%s %s: no such block device", what, text);
-	if (!has_requests(major_number, minor_number))
-		return msg_error(
-			"%s %s: has no requests of its own (use a disk below it, see lsblk)", what,
-			text);
-	if (is_unknown_partition(major_number, minor_number))
-		return msg_error(
-			"%s %s: partition unknown while statistics are off (write 1 to the "
-			"disk's queue/iostats)",
-			what, text);
-	*(uint32_t *)dest = major_number << KERNEL_MINOR_BITS | minor_number;
+	*(struct disk *)dest =
+		(struct disk){ major_number << KERNEL_MINOR_BITS | minor_number, text };
+	return 0;
+}
+
+int disks_require_requests(const struct disk *disk)
+{
+	if (disk->number && !has_file(disk, "mq") && !has_file(disk, "../mq"))
+		return msg_error("-d %s: has no requests of its own (use --layer top, or a disk "
+				 "below it, see lsblk)",
+				 disk->name);
+	if (disk->number && is_unknown_partition(disk))
+		return msg_error("-d %s: partition unknown while statistics are off (write 1 to "
+				 "the disk's queue/iostats, or use --layer top)",
+				 disk->name);
 	return 0;
 }

@@ -2,10 +2,19 @@
 #ifndef DISKS_H
 #define DISKS_H
 
-/*
- * An opt_parse_fn: converts a disk or partition with requests ("sda1", "/dev/sda1") into the
- * kernel's device number (dest: uint32_t).
- */
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A disk or partition. All zero: none. */
+struct disk {
+	uint32_t number;  /* the kernel's device number */
+	const char *name; /* as on the command line; borrowed */
+};
+
+/* An opt_parse_fn: finds the device with this name ("sda1", "/dev/sda1"; dest: struct disk). */
 int disks_parse(const char *what, const char *text, void *dest);
+
+/* Checks that the device has requests of its own, of which BPF sees the device. 0 or -EINVAL, printed. */
+int disks_require_requests(const struct disk *disk);
 
 #endif

@@ -2,6 +2,7 @@
 /* Groups of requests; see groups.h. */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/msg.h"
@@ -124,6 +125,14 @@ static int check_lines(struct run *run)
 	return run_refuse(run, (const char *[]){ "timestamp", NULL }, "with --slower");
 }
 
+int groups_parse_layer(const char *what, const char *text, void *dest)
+{
+	*(bool *)dest = !strcmp(text, "top");
+	if (strcmp(text, "top") && strcmp(text, "disk"))
+		return msg_error("%s: %s is neither disk nor top", what, text);
+	return 0;
+}
+
 int groups_check(struct run *run)
 {
 	const struct groups *g = run->options;
@@ -137,6 +146,10 @@ int groups_check(struct run *run)
 	if (run->is_metrics && g->bytes)
 		return msg_error("--bytes can't be combined with --format prometheus");
 	if (g->bytes && histograms_refuse_units(run, "with --bytes"))
+		return -EINVAL;
+	if (g->top && g->time)
+		return msg_error("--layer top excludes -Q: bios have no time in a queue");
+	if (!g->top && disks_require_requests(&g->device))
 		return -EINVAL;
 	return check_lines(run);
 }

@@ -4,6 +4,7 @@
 #define GROUPS_H
 
 #include "abi/biolat.h"
+#include "biolat/disks.h"
 #include "modules/histograms.h"
 
 /* The tool's options. Disk, operation and time can be combined. */
@@ -12,8 +13,12 @@ struct groups {
 	bool process, cgroup, container;
 	bool bytes;	    /* measure sizes, not times */
 	uint64_t slower_ns; /* --slower: minimum time to print; 0: histograms */
-	uint32_t device;    /* see struct biolat_settings */
+	struct disk device; /* the only traced one */
+	bool top;	    /* --layer top: bios at the top, not requests */
 };
+
+/* An opt_parse_fn of --layer (dest: bool top). */
+int groups_parse_layer(const char *what, const char *text, void *dest);
 
 /* The tool's check(): rejects options that exclude each other. */
 int groups_check(struct run *run);
