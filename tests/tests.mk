@@ -325,7 +325,7 @@ vm-files: static $(BINS) $(LIVES) $(WORKS) $(VM_UNITS:%=$(O)/tests/unit/%) $(ORA
 
 vm-oracle: ## the oracle of stacks on those kernels
 	$(VM_MAKE) vm-files $(ORACLE_FILES:$(O)/%=$(O)/vm/%)
-	$(Q)$(VM_RUN) VM_TESTS=oracle VM_TEST_LIMIT=500 VM_LIMIT=600 tests/vm/run $(KERNELS)
+	$(Q)$(VM_RUN) VM_TESTS=oracle VM_TEST_LIMIT=2000 VM_LIMIT=1500 tests/vm/run $(KERNELS)
 
 # Of each release of Python that Debian has.
 vm-python: ## frames of Python there: 3.9, 3.11, 3.13, 3.14 and 3.15

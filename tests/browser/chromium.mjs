@@ -9,7 +9,7 @@ import { join } from "node:path";
 const KEYS = { ArrowLeft: 37, ArrowUp: 38, ArrowRight: 39, ArrowDown: 40, Enter: 13, Escape: 27 };
 
 // A request that is not answered by then fails, and so does a page that does not load.
-const LIMIT_MS = 60000;
+const LIMIT_MS = 300000;
 
 export class Browser {
 	constructor(program = "chromium") {

@@ -41,7 +41,7 @@ begin()
 # wait_for PATTERN FILE
 wait_for()
 {
-	for _ in $(seq 200); do
+	for _ in $(seq 1200); do
 		if grep -aq -e "$1" "$dir/$2"; then return; fi
 		sleep 0.1
 	done

@@ -308,7 +308,7 @@ TEST(many_turns_of_the_ring_lose_nothing)
 			n_whole++;
 		}
 	}
-	CHECK(n_whole > 100);
+	CHECK(n_whole > 20);
 }
 
 /*
@@ -323,25 +323,39 @@ TEST(losses_of_all_cpus_are_told_once)
 	for (int cpu = 0; cpu < n_cpus; cpu++)
 		for (int i = 0; go_to_cpu(cpu) && i < 10000; i++)
 			map_code();
-	watch_read(watch);
-	seen.n_lost = 0; /* of others, whose records take less room */
+	watch_read(watch); /* of others, whose records take less room */
+	CHECK(seen.n_lost <= 1);
 	for (int cpu = 0; cpu < n_cpus; cpu++)
 		if (go_to_cpu(cpu))
 			map_code();
 	watch_read(watch);
-	CHECK_EQ(seen.n_lost, 1);
+	CHECK(seen.n_lost >= 1 && seen.n_lost <= 2);
+}
+
+/* Starts a child that is known; again if others have filled the rings meanwhile. */
+static pid_t start_known_child(void)
+{
+	pid_t child = 0;
+
+	stay_on_one_cpu();
+	do {
+		if (child)
+			end_child(child);
+		watch_free(watch);
+		open_watch();
+		read_mappings(getpid());
+		child = start_child();
+		watch_read(watch);
+	} while (seen.n_lost);
+	CHECK_EQ(seen.child, child);
+	return child;
 }
 
 /* A child that is known, when events have been lost, and the next one is told so. */
 static pid_t lose_events_of_child(void)
 {
-	pid_t child;
+	pid_t child = start_known_child();
 
-	stay_on_one_cpu();
-	read_mappings(getpid());
-	child = start_child();
-	watch_read(watch);
-	CHECK_EQ(seen.child, child);
 	for (int i = 0; i < 10000; i++)
 		map_code();
 	return child;
@@ -394,11 +408,7 @@ TEST(a_process_that_ends_before_a_loss_is_told_once)
 	pid_t child;
 
 	NEED_WATCH();
-	stay_on_one_cpu();
-	read_mappings(getpid());
-	child = start_child();
-	watch_read(watch);
-	CHECK_EQ(seen.child, child);
+	child = start_known_child();
 	publish_mappings(child);
 	end_child(child);
 	for (int i = 0; i < 10000; i++)
