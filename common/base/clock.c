@@ -51,6 +51,11 @@ uint64_t clock_wall_ns(void)
 	return read_clock(CLOCK_REALTIME);
 }
 
+uint64_t clock_thread_ns(void)
+{
+	return read_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
 uint64_t clock_wall_at(uint64_t then_ns)
 {
 	return clock_wall_ns() - (clock_now_ns() - then_ns);

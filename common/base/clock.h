@@ -21,6 +21,9 @@ struct timespec clock_timer_time(uint64_t time_ns);
 /* Returns CLOCK_REALTIME, in nanoseconds since 1970. */
 uint64_t clock_wall_ns(void);
 
+/* Returns the CPU time that the calling thread has used. */
+uint64_t clock_thread_ns(void);
+
 /* Converts a time of clock_now_ns() to CLOCK_REALTIME as set now. */
 uint64_t clock_wall_at(uint64_t then_ns);
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Conditions of --when; see condition.h. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -23,6 +22,8 @@
 #include "base/msg.h"
 #include "base/parse.h"
 #include "base/readfile.h"
+#include "process/cgroups.h"
+#include "process/procstate.h"
 #include "run/condition.h"
 
 #define PRESSURE_FOLDER	  "/proc/pressure"
@@ -30,6 +31,22 @@
 #define MAX_WINDOW_NS	  (10 * NS_PER_S)
 #define DEFAULT_WINDOW_NS (2 * NS_PER_S) /* needs no capability */
 #define FILE_MAX_BYTES	  (1 << 20)
+#define MIN_STALL_NS	  (10 * NS_PER_MS)
+#define READS_PER_STALL	  8
+#define REST_PER_READ	  32 /* reading threads takes at most this part of a CPU */
+
+pid_t *condition_target_list(const struct condition_target *target, size_t *n)
+{
+	pid_t *pids;
+
+	if (target->cgroup)
+		return cgroup_processes(target->cgroup, n);
+	*n = target->n_pids;
+	pids = mem_zalloc(*n, sizeof(*pids));
+	for (size_t i = 0; i < *n; i++)
+		pids[i] = (pid_t)target->pids[i];
+	return pids;
+}
 
 struct condition_kind {
 	const char *prefix; /* beginning of the condition's text */
@@ -294,27 +311,32 @@ static void test_cpu(struct condition *condition, uint64_t interval_ns)
 		hold(condition, "%.0f %%", percent);
 }
 
-static int open_rss(struct condition *condition)
+/* Checks that the target is a set of processes. */
+static int require_processes(struct condition *condition)
 {
 	const struct condition_target *target = condition->all->target;
 
-	return target->n_pids && !target->is_partial
+	return (target->n_pids || target->cgroup) && !target->is_partial
 		       ? 0
-		       : msg_error("--when %s: needs -p or a command", condition->text);
+		       : msg_error("--when %s: needs -p, a command or a cgroup (not --tid or "
+				   "--comm)",
+				   condition->text);
 }
 
 static void test_rss(struct condition *condition, uint64_t interval_ns)
 {
-	const struct condition_target *target = condition->all->target;
 	uint64_t bytes = 0;
+	size_t n;
+	pid_t *pids = condition_target_list(condition->all->target, &n);
 
 	(void)interval_ns;
-	for (size_t i = 0; i < target->n_pids; i++) {
-		char *path = mem_printf("/proc/%" PRIu32 "/statm", target->pids[i]);
+	for (size_t i = 0; i < n; i++) {
+		char *path = mem_printf("/proc/%d/statm", pids[i]);
 
 		bytes += read_number(path, "%*u %llu") * (uint64_t)sysconf(_SC_PAGESIZE);
 		free(path);
 	}
+	free(pids);
 	if (bytes > condition->limit)
 		hold(condition, "%.1f MiB", (double)bytes / (1 << 20));
 }
@@ -326,45 +348,42 @@ static void test_rss(struct condition *condition, uint64_t interval_ns)
  * (Documentation/scheduler/sched-stats.rst). Returns the part since the last test; all for a new
  * thread.
  */
-static uint64_t read_delay(const struct condition *condition, struct idmap *delays, const char *pid,
-			   const char *tid)
+static uint64_t read_delay(const struct condition *condition, struct idmap *delays, pid_t pid,
+			   pid_t tid)
 {
-	char *path = mem_printf("/proc/%s/task/%s/schedstat", pid, tid);
-	uint64_t id = strtoull(tid, NULL, 10), *delay = mem_zalloc(1, sizeof(*delay));
-	const uint64_t *before = idmap_find(&condition->delays, id);
+	char *path = mem_printf("/proc/%d/task/%d/schedstat", pid, tid);
+	uint64_t *delay = mem_zalloc(1, sizeof(*delay));
+	const uint64_t *before = idmap_find(&condition->delays, (uint64_t)tid);
 
 	*delay = read_number(path, "%*u %llu");
 	free(path);
-	idmap_add(delays, id, delay);
+	idmap_add(delays, (uint64_t)tid, delay);
 	return *delay - (before && *before <= *delay ? *before : 0);
 }
 
-static uint64_t read_delays(const struct condition *condition, struct idmap *delays, uint32_t pid)
+static uint64_t read_delays(const struct condition *condition, struct idmap *delays, pid_t pid)
 {
-	char *text = mem_printf("%" PRIu32, pid), *path = mem_printf("/proc/%s/task", text);
-	DIR *folder = opendir(path);
-	const struct dirent *entry;
+	size_t n;
+	pid_t *tids = thread_list(pid, &n);
 	uint64_t sum_ns = 0;
 
-	while (folder && (entry = readdir(folder)))
-		if (*entry->d_name != '.')
-			sum_ns += read_delay(condition, delays, text, entry->d_name);
-	if (folder)
-		closedir(folder);
-	free(path);
-	free(text);
+	for (size_t i = 0; i < n; i++)
+		sum_ns += read_delay(condition, delays, pid, tids[i]);
+	free(tids);
 	return sum_ns;
 }
 
 static void test_runq(struct condition *condition, uint64_t interval_ns)
 {
-	const struct condition_target *target = condition->all->target;
 	struct idmap delays = {};
 	uint64_t sum_ns = 0;
 	double percent;
+	size_t n;
+	pid_t *pids = condition_target_list(condition->all->target, &n);
 
-	for (size_t i = 0; i < target->n_pids; i++)
-		sum_ns += read_delays(condition, &delays, target->pids[i]);
+	for (size_t i = 0; i < n; i++)
+		sum_ns += read_delays(condition, &delays, pids[i]);
+	free(pids);
 	idmap_free(&condition->delays, free);
 	condition->delays = delays;
 	percent = interval_ns ? 100 * (double)sum_ns / (double)interval_ns : 0;
@@ -372,15 +391,85 @@ static void test_runq(struct condition *condition, uint64_t interval_ns)
 		hold(condition, "%.0f %%", percent);
 }
 
-static int open_runq(struct condition *condition)
+static int require_schedstat(struct condition *condition)
 {
 	if (access("/proc/self/schedstat", R_OK))
 		return msg_error("--when %s: the kernel has no /proc/PID/schedstat",
 				 condition->text);
-	if (open_rss(condition))
-		return -EINVAL;
-	test_runq(condition, 0);
-	return 0;
+	return require_processes(condition);
+}
+
+static int open_runq(struct condition *condition)
+{
+	int err = require_schedstat(condition);
+
+	if (!err)
+		test_runq(condition, 0);
+	return err;
+}
+
+/* ---- threads that stall ---- */
+
+static int parse_wait(struct condition *condition, const char *what, const char *rest)
+{
+	int err = parse_duration(what, rest, NS_PER_S, &condition->limit);
+
+	if (!err && condition->limit < MIN_STALL_NS)
+		err = msg_error("%s: '%s': the time must be at least 10 ms", what, condition->text);
+	condition->stalling.limit_ns = condition->limit;
+	return err;
+}
+
+static int parse_stall(struct condition *condition, const char *what, const char *rest)
+{
+	condition->stalling.counts_cpu = true;
+	return parse_wait(condition, what, rest);
+}
+
+static void on_stall(const char *text, void *arg)
+{
+	hold(arg, "%s", text);
+}
+
+/* Sets the next time to read, later if reading takes much CPU time. */
+static void rest(struct condition *condition, uint64_t used_ns)
+{
+	uint64_t rest_ns = used_ns * REST_PER_READ;
+
+	condition->read_at_ns = clock_now_ns() + rest_ns;
+	if (condition->is_slow || rest_ns < condition->limit / 2)
+		return;
+	condition->is_slow = true;
+	msg_warn("%s: too many threads, read every %" PRIu64 " ms only: short ones are missed",
+		 condition->text, (uint64_t)(rest_ns / NS_PER_MS));
+}
+
+static enum loop_verdict on_time_to_read(int fd, void *arg)
+{
+	struct condition *condition = arg;
+	uint64_t expirations, used_ns = clock_thread_ns();
+	pid_t *pids;
+	size_t n;
+
+	if (read(fd, &expirations, sizeof(expirations)) < 0 ||
+	    clock_now_ns() < condition->read_at_ns)
+		return LOOP_GO;
+	pids = condition_target_list(condition->all->target, &n);
+	thread_stalls_read(&condition->stalling, pids, n, on_stall, condition);
+	free(pids);
+	rest(condition, clock_thread_ns() - used_ns);
+	return LOOP_GO;
+}
+
+static int open_stalls(struct condition *condition)
+{
+	int err = require_schedstat(condition);
+
+	if (err)
+		return err;
+	condition->fd = loop_every(condition->all->loop, condition->limit / READS_PER_STALL,
+				   on_time_to_read, condition);
+	return condition->fd < 0 ? msg_errno(condition->fd, "event loop: watch failed") : 0;
 }
 
 /* ---- commands ---- */
@@ -479,7 +568,9 @@ static const struct condition_kind kinds[] = {
 	{ "psi:", parse_pressure, open_pressure, test_pressure },
 	{ "cpu>", parse_cpu, open_cpu, test_cpu },
 	{ "runq>", parse_cpu, open_runq, test_runq },
-	{ "rss>", parse_rss, open_rss, test_rss },
+	{ "rss>", parse_rss, require_processes, test_rss },
+	{ "wait>", parse_wait, open_stalls, NULL },
+	{ "stall>", parse_stall, open_stalls, NULL },
 	{ "cmd:", parse_command, start_command, test_command },
 	{ "signal", parse_signal, NULL, NULL },
 };
@@ -496,7 +587,7 @@ int conditions_parse(const char *what, const char *text, void *dest)
 			condition.kind = &kinds[i];
 	if (!condition.kind)
 		return msg_error("%s: '%s' is not a condition (examples: psi:cpu:20%%, cpu>90%%, "
-				 "runq>50%%, rss>2G, signal, cmd:COMMAND)",
+				 "runq>50%%, rss>2G, wait>500ms, stall>200ms, signal, cmd:COMMAND)",
 				 what, text);
 	if (condition.kind->parse(&condition, what, text + strlen(condition.kind->prefix)))
 		return -EINVAL;
@@ -533,5 +624,6 @@ void conditions_close(struct conditions *conditions)
 		end_command(&conditions->list[i]);
 		stop_watching(&conditions->list[i]);
 		idmap_free(&conditions->list[i].delays, free);
+		thread_stalls_free(&conditions->list[i].stalling);
 	}
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Conditions of --when: "psi:cpu:20%", "cpu>90%", "runq>50%", "rss>2G", "cmd:COMMAND", "signal".
- * The kernel watches pressure (Documentation/accounting/psi.rst); the rest is tested once per
- * interval.
+ * Conditions of --when: "psi:cpu:20%", "wait>500ms", "stall>200ms", "cpu>90%", "runq>50%",
+ * "rss>2G", "cmd:COMMAND", "signal". The kernel watches pressure
+ * (Documentation/accounting/psi.rst); threads are read several times per limit; the rest is tested
+ * once per interval.
  */
 #ifndef CONDITION_H
 #define CONDITION_H
@@ -13,6 +14,7 @@
 #include <sys/types.h>
 
 #include "base/idmap.h"
+#include "process/thread_stalls.h"
 
 #define CONDITIONS_MAX 8
 
@@ -26,6 +28,9 @@ struct condition_target {
 	bool is_partial;    /* selected by more than processes and cgroups */
 };
 
+/* Returns the *n processes of the target, freed by the caller; none for the whole machine. */
+pid_t *condition_target_list(const struct condition_target *target, size_t *n);
+
 /* Called when a condition holds. reason: the condition and the measured value. */
 typedef void condition_fn(const char *reason, void *arg);
 
@@ -35,17 +40,20 @@ struct condition {
 	const struct condition_kind *kind;
 	const char *text;   /* as given */
 	const char *detail; /* resource of psi ("cpu"), or the command */
-	uint64_t limit;	    /* percent, or bytes */
+	uint64_t limit;	    /* percent, bytes, or ns */
 	uint64_t window_ns;
 	struct condition_stall {
 		uint64_t time_ns, total_us;
 	} stalls[2]; /* totals of a pressure file: at least a window ago, and later */
 	struct conditions *all;
 
-	int fd;		     /* pressure file, or pidfd of the command; -1: none */
+	int fd;		     /* pressure file, pidfd of the command, or timer; -1: none */
 	pid_t child;	     /* the command; 0: none */
 	struct idmap delays; /* uint64_t by thread: time on run queues at the last test, ns */
 	uint64_t cpu_ns;     /* CPU time used at the last test */
+	struct thread_stalls stalling;
+	uint64_t read_at_ns; /* threads are not read before */
+	bool is_slow;	     /* the target has too many threads; printed */
 };
 
 struct conditions {

@@ -221,18 +221,10 @@ static void look_at(const struct run *run, struct goroutine_waits *waits,
 	waits->n_stackless += sweep.n - sweep.with_stack - sweep.running + sweep.unseen;
 }
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
-
 /* Looks at all goroutines, for the time up to now_ns. Returns the CPU time that this has taken. */
 static uint64_t look_at_all(const struct run *run, struct goroutine_waits *waits, uint64_t now_ns)
 {
-	uint64_t begin_ns = cpu_ns();
+	uint64_t begin_ns = clock_thread_ns();
 	uint64_t last_ns = waits->last_ns ? waits->last_ns : run->start_ns;
 
 	waits->last_ns = now_ns;
@@ -241,7 +233,7 @@ static uint64_t look_at_all(const struct run *run, struct goroutine_waits *waits
 	idmap_free(&waits->stack_ids, free);
 	waits->stack_ids = (struct idmap){};
 	waits->n_looks++;
-	return cpu_ns() - begin_ns;
+	return clock_thread_ns() - begin_ns;
 }
 
 /* Sets the timer to half the period, up to one and a half: out of step with the program's own. */

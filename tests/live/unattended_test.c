@@ -271,11 +271,38 @@ TEST_UNLESS(pressure_lacks, the_kernel_watches_the_pressure_of_a_cgroup)
 	CHECK(folder_count(folder) >= 3);
 }
 
+/* The stall goes on until the test ends. Threads that wait for work are idle all the time. */
+static void check_stall(const char *reason, const char *condition, const char *said)
+{
+	const char *folder = folder_make();
+	struct proc *work = work_start("stalls", reason, "600000");
+	struct proc *tool = tool_start_on(work, "runqlat", "--interval", "100ms", "--output",
+					  text_of("%s/r.txt", folder), "--when", condition,
+					  "--cool-down", "0", "--before", "1", "--after", "0");
+
+	work_go(work);
+	CHECK(proc_wait_for(tool, said));
+	tool_stop(tool);
+	proc_kill(work);
+	CHECK_HAS(tool->err, text_of("%s: service (%d) for ", condition, (int)work->pid));
+	CHECK_LACKS(tool->err, "pool (");
+	CHECK_LACKS(tool->err, "events (");
+	CHECK(folder_count(folder) > 0);
+}
+
+TEST(a_stall_is_seen_while_it_lasts)
+{
+	check_stall("compute", "stall>200ms", "ms: on CPU ");
+	check_stall("lock", "stall>200ms", "ms: blocked in futex");
+	check_stall("lock", "wait>200ms", "ms: blocked in futex");
+}
+
 TEST(bad_captures_are_refused)
 {
-	static const char *const conditions[] = { "psi:disk:5",	    "psi:cpu", "psi:cpu:0%",
-						  "psi:cpu:5%:1ms", "cpu>-1",  "rss>x",
-						  "cmd:",	    "signals", "never" };
+	static const char *const conditions[] = {
+		"psi:disk:5", "psi:cpu", "psi:cpu:0%", "psi:cpu:5%:1ms", "cpu>-1", "rss>x",
+		"wait>1ms",   "stall>",	 "cmd:",       "signals",	 "never"
+	};
 	const char *path = text_of("%s/r.txt", folder_make());
 
 	for (size_t i = 0; i < ARRAY_SIZE(conditions); i++)

@@ -122,7 +122,7 @@ localize()
 {
 	sed -e "s/-p [A-Z0-9][A-Z0-9]*/-p $$/" -e 's/--\(cgroup\|container\) [^ ]*/--comm name/' \
 		-e 's/--unit nginx/--comm name/' -e 's/ --top\( -.*\)\{0,1\}$/\1/' \
-		-e 's/ *[0-9]*>.*//' -e 's/ *&$//' -e 's/  *# .*//'
+		-e 's/ [0-9]*>.*//' -e 's/ *&$//' -e 's/  *# .*//'
 }
 
 # parses WORDS...: a tool with a command line that is right ends with status 1 here: type information
@@ -141,7 +141,7 @@ parses()
 # command that ends, or as many operands as the usage line has.
 ends()
 {
-	case $1 in *'|'*|*'>'*) ;; *) return 0 ;; esac
+	case $1 in *'|'*|*' >'*|*' '[0-9]'>'*) ;; *) return 0 ;; esac
 	"$bin/${1%% *}" --help >"$dir/help"
 	sed -n 's/^  -\(.\), --\([a-z-]*\) [[A-Z].*/s, -\1 , --\2 ,/p' "$dir/help" >"$dir/letters"
 	sed -n 's/^ .* --\([a-z-]*\) [[A-Z].*/s, --\1 [^ ]*,,/p' "$dir/help" >"$dir/arguments"
