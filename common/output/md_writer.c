@@ -204,11 +204,20 @@ static void sort_rows(struct rows *rows)
 		qsort(rows->list, rows->n, sizeof(struct row *), compare_rows);
 }
 
+/* Returns the rank of kinds of time that explain nothing, and follow the rest. */
+static uint64_t rank(const struct group *group)
+{
+	return !strcmp(group->remark, IDLE)			   ? 2
+	       : !strcmp(group->remark, REMARK_BLOCKED_THROUGHOUT) ? 1
+								   : 0;
+}
+
 static int compare_groups(const void *a, const void *b)
 {
 	const struct group *x = a, *y = b;
+	int order = order_u64(rank(x), rank(y));
 
-	return order_u64(y->total, x->total);
+	return order ? order : order_u64(y->total, x->total);
 }
 
 /* Totals the samples, and lists the shortened stacks, both once: pages of any length have them. */
@@ -263,12 +272,14 @@ static void print_head(FILE *f, const struct page *page)
 {
 	const struct writer_facts *facts = page->facts;
 	char moment[CLOCK_UTC_SIZE], lost[QUANTITY_MAX], comm[NAME_WIDTH];
+	const char *name;
 
 	if (!facts)
 		return;
 	fprintf(f, "# %s, %.1f s", facts->tool, (double)facts->duration_ns / NS_PER_S);
 	if (page->first && page->has_one_process) {
-		escape_string(comm, sizeof(comm), escape_no_name(page->first->comm), "`");
+		name = facts->process ? facts->process : escape_no_name(page->first->comm);
+		escape_string(comm, sizeof(comm), name, "`");
 		fprintf(f, ", process %" PRIu32 " (`%s`)", page->first->pid, comm);
 	}
 	fprintf(f, "\n\n%s, Linux %s  \nuntil %s, tracelets %s%s%s  \nlost: %s", facts->host,
@@ -277,6 +288,8 @@ static void print_head(FILE *f, const struct page *page)
 		quantity_format(lost, facts->lost, profile_unit(page->profile)));
 	if (facts->has_stacks)
 		fprintf(f, ", user stacks: %.2f %% complete", facts->complete);
+	if (facts->usage)
+		fprintf(f, "  \n%s", facts->usage);
 	fputs("\n\n", f);
 }
 
@@ -285,15 +298,23 @@ static void print_totals(FILE *f, const struct page *page)
 	uint64_t total = profile_total(page->profile);
 	char value[QUANTITY_MAX];
 
-	fputs("| kind       |        value | share   |\n|:-----------|-------------:|--------:|\n",
+	fputs("| kind               |        value | share   |\n"
+	      "|:-------------------|-------------:|--------:|\n",
 	      f);
 	for (size_t i = 0; i < page->n_groups; i++) {
 		const struct group *group = &page->groups[i];
 
-		fprintf(f, "| %-10s | %12s | %5.1f %% |\n", group->remark,
+		fprintf(f, "| %-18s | %12s | %5.1f %% |\n", group->remark,
 			quantity_format_short(value, group->total, 0, profile_unit(page->profile)),
 			percent(group->total, total));
 	}
+}
+
+/* Returns true if the group's largest stack waits for a futex. */
+static bool waits_for_lock(const struct group *group)
+{
+	return group->rows.n && !strcmp(group->remark, REMARK_BLOCKED) &&
+	       strstr(group->rows.list[0]->text, "futex");
 }
 
 /* Prints the command that looks closer at the largest kind of time. */
@@ -303,19 +324,21 @@ static void print_next(FILE *f, const struct page *page)
 		const char *remark, *command;
 	} commands[] = { { REMARK_ON_CPU, "profile --lines%s --output cpu.svg 10" },
 			 { REMARK_BLOCKED, "offcputime --waker --no-idle%s 10" },
+			 { REMARK_BLOCKED_THROUGHOUT, "dump%s" },
 			 { REMARK_RUNNABLE, "runqlat%s 10 1" },
 			 { REMARK_THROTTLED, "runqlat --throttled%s 10 1" } };
 	const struct group *largest = NULL;
 	char target[32] = "";
 
-	for (size_t i = 0; i < page->n_groups; i++)
-		if (strcmp(page->groups[i].remark, IDLE) &&
-		    (!largest || page->groups[i].total > largest->total))
+	for (size_t i = 0; !largest && i < page->n_groups; i++)
+		if (strcmp(page->groups[i].remark, IDLE) != 0)
 			largest = &page->groups[i];
 	if (page->first && page->has_one_process)
 		snprintf(target, sizeof(target), " -p %" PRIu32, page->first->pid);
 	for (size_t i = 0; largest && i < ARRAY_SIZE(commands); i++) {
-		const char *command = commands[i].command, *gap = strstr(command, "%s");
+		const char *command =
+			waits_for_lock(largest) ? "locks --waker%s 10" : commands[i].command;
+		const char *gap = strstr(command, "%s");
 
 		if (!strcmp(commands[i].remark, largest->remark))
 			fprintf(f, "\nNext: `%.*s%s%s`\n", (int)(gap - command), command, target,
@@ -360,6 +383,13 @@ static void write_md(FILE *f, struct profile *p, const struct writer_style *styl
 	free_groups(&page);
 }
 
+static void note_page(FILE *f, const char *reason, const char *moment)
+{
+	fprintf(f, "\nCaptured at %s: `", moment);
+	escape_print(f, reason, "`");
+	fputs("`\n", f);
+}
+
 const struct writer md_writer = {
-	.name = "md", .extension = "md", .write = write_md, .note = writer_note_line
+	.name = "md", .extension = "md", .write = write_md, .note = note_page
 };

@@ -22,6 +22,8 @@ struct writer_facts {
 	bool gets_note;	 /* writer_note() follows */
 	bool has_stacks; /* user stacks were walked: `complete` percent of their value is whole */
 	double complete;
+	const char *process; /* name of the only traced process; NULL: unknown, or several */
+	const char *usage;   /* lines about memory, faults and threads; NULL: unknown */
 };
 
 struct writer_style {

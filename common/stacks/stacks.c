@@ -16,6 +16,8 @@
 #include "modules/kernelnames.h"
 #include "modules/topview.h"
 #include "output/writer.h"
+#include "process/process_usage.h"
+#include "process/procstate.h"
 #include "run/loss.h"
 #include "run/bpf_object.h"
 #include "run/run.h"
@@ -148,6 +150,7 @@ static void report_memory_end(const struct run *run)
 /* ---- stacks ---- */
 
 #define SUMS_AT_ONCE 64
+#define COMM_BYTES   64 /* more than a thread's name has */
 
 struct stacks {
 	bool user_only, kernel_only, folded, no_runtimes;
@@ -165,7 +168,8 @@ struct stacks {
 	struct stack_reasons reasons; /* totals of all reports: reasons, left_out and flaws */
 	struct left_out left_out;
 	struct stack_flaws *flaws;
-	unsigned int n_begun; /* number of output files begun */
+	unsigned int n_begun;	    /* number of output files begun */
+	struct process_usage usage; /* of the target when the report's window began; only for md */
 };
 
 static const struct stacks defaults = {
@@ -447,10 +451,31 @@ static void start_resolver(struct run *run, struct stacks *stacks)
 	find_own(run, stacks->resolver);
 }
 
+/*
+ * Reads what the target's processes have used so far, and the name of the only one into comm, which
+ * stays empty if there are several.
+ */
+static struct process_usage read_usage(const struct run *run, char *comm, size_t size)
+{
+	struct process_usage usage;
+	size_t n;
+	pid_t *pids = condition_target_list(&run->capture.target, &n);
+
+	if (n != 1 || process_comm(pids[0], comm, size))
+		*comm = '\0';
+	usage = process_usage_read(pids, n);
+	free(pids);
+	return usage;
+}
+
 static int start_stacks(struct run *run)
 {
 	struct stacks *stacks = stacks_of(run);
+	char comm[COMM_BYTES];
 	int err;
+
+	if (stacks->writer == &md_writer)
+		stacks->usage = read_usage(run, comm, sizeof(comm));
 
 	stacks->counts.flaws = stacks->flaws = stack_flaws_new();
 	start_resolver(run, stacks);
@@ -621,22 +646,41 @@ static void account(struct making *making)
 		 making->profile.undefined / divisor_of(run));
 }
 
+/* Adds what the target's processes have used in the window. Returns the text, freed by the caller. */
+static char *add_usage(const struct making *making, struct writer_facts *facts, char *comm,
+		       size_t size)
+{
+	struct process_usage *before = &making->stacks->usage;
+	struct process_usage now = read_usage(making->run, comm, size);
+	char *text = process_usage_describe(before, &now);
+
+	facts->process = *comm ? comm : NULL;
+	facts->usage = text;
+	if (!making->run->is_peek)
+		*before = now;
+	return text;
+}
+
 static void write_profile(const struct making *making)
 {
 	const struct stacks_source *source = source_of(making->run);
 	struct writer_facts facts = run_facts(making->run);
 	struct writer_style style = making->stacks->style;
+	char comm[COMM_BYTES], *usage = NULL;
 
 	if (source && !source->adds_up)
 		facts.lost = loss_value(making->run); /* totals lack everything lost so far */
 	facts.lost *= written_divisor(making);
 	facts.type = spec_of(making->run)->type;
 	facts.has_stacks = stack_reasons_complete(&making->profile.reasons, &facts.complete);
+	if (making->writer == &md_writer)
+		usage = add_usage(making, &facts, comm, sizeof(comm));
 	style.facts = &facts;
 	style.has_head = !run_begins_file(making->run, &making->stacks->n_begun);
 	style.meanwhile = stack_rings_catch_up;
 	style.arg = &making->stacks->rings;
 	making->writer->write(making->run->out, making->profile.profile, &style);
+	free(usage);
 }
 
 static void write_report(const struct making *making)

@@ -311,7 +311,7 @@ static const struct {
 	  { "    parts_burn\n", "    -                p-spin (", " [on cpu]\n", " S [blocked]\n",
 	    " R [runnable]\n", ") tid " } },
 	{ "md",
-	  { "| blocked    | ", "\n## on cpu\n", "\n## runnable\n", "p-spin: ", "parts_burn",
+	  { "| blocked            | ", "\n## on cpu\n", "\n## runnable\n", "p-spin: ", "parts_burn",
 	    "\nNext: `" } },
 	{ "json",
 	  { "\"unit\":\"nanoseconds\"", "\"remark\":\"on cpu\"", "\"remark\":\"blocked\"",
@@ -336,7 +336,7 @@ TEST(a_report_is_one_page)
 	CHECK(strlen(tool->out) <= 4096);
 	CHECK_HAS(tool->out, text_of(", process %d (`", (int)work->pid));
 	CHECK_HAS(tool->out, " % complete\n");
-	CHECK_HAS(tool->out, "\n| runnable   | ");
+	CHECK_HAS(tool->out, "\n| runnable           | ");
 	CHECK_HAS(tool->out, "parts_burn");
 	for (const char *line = tool->out; *line; line += strcspn(line, "\n") + 1)
 		CHECK(strcspn(line, "\n") <= 80);

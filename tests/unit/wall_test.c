@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Samples scaled to the time that their threads had a CPU: exact sums, and nothing left out. */
 #include "abi/waits.h"
+#include "output/writer.h"
 #include "profile/wall.h"
 #include "stacks/stack_counts.h"
 #include "unit.h"
@@ -42,14 +43,20 @@ static uint64_t reported(struct stack_key key, enum wall_kind kind)
 	return sum ? sum->value : 0;
 }
 
-static void prepare(bool by_process)
+static void prepare_for(const struct writer *writer, bool by_process)
 {
 	struct run run;
 
 	stack_sums_clear(&sums);
 	run_init(&run, &tool);
+	run.writer = writer;
 	wall_prepare(&run, &counted, by_process, &sums);
 	run_free(&run);
+}
+
+static void prepare(bool by_process)
+{
+	prepare_for(&text_writer, by_process);
 }
 
 TEST(samples_are_shares_of_the_time_on_cpu)
@@ -75,6 +82,20 @@ TEST(waits_are_blocked_runnable_or_throttled)
 	CHECK_EQ(reported(key, WALL_BLOCKED), 75);
 	CHECK_EQ(reported(key, WALL_RUNNABLE), 32);
 	CHECK_EQ(reported(key, WALL_THROTTLED), 90);
+}
+
+/* A page has no space for the stacks of all threads that have no work. */
+TEST(pages_separate_waits_that_last_throughout)
+{
+	struct stack_key key = key_of("a", 1, 10);
+
+	add(key, WAIT_AT_END, 7, 2);
+	add(key, WAIT_AT_START | WAIT_AT_END, 100, 0);
+	prepare(true);
+	CHECK_EQ(reported(key, WALL_BLOCKED), 105);
+	prepare_for(&md_writer, true);
+	CHECK_EQ(reported(key, WALL_BLOCKED), 5);
+	CHECK_EQ(reported(key, WALL_THROUGHOUT), 100);
 }
 
 /* By process, by name and by thread; without processes, their threads are one. */

@@ -408,6 +408,7 @@ TEST(notes_follow_what_is_written)
 	char *text = PRINTED(f, writer_note(f, "folded", "cmd:a;b\n", moment));
 	char *json = PRINTED(f, writer_note(f, "json", "a \"b\"", moment));
 	char *csv = PRINTED(f, writer_note(f, "csv", "a", moment));
+	char *md = PRINTED(f, writer_note(f, "md", "rss>1G", moment));
 	char *svg = PRINTED(f, {
 		svg_writer.write(f, none, &plain);
 		writer_note(f, "svg", "cpu>9%", moment);
@@ -418,6 +419,7 @@ TEST(notes_follow_what_is_written)
 	CHECK_STR(json, "{\"type\":\"capture\",\"reason\":\"a \\\"b\\\"\","
 			"\"moment\":\"2027-01-15T08:00:00.123Z\"}\n");
 	CHECK_STR(csv, "");
+	CHECK_STR(md, "\nCaptured at 2027-01-15T08:00:00.123Z: `rss>1G`\n");
 	CHECK_HAS(svg, "captured at 2027-01-15T08:00:00.123Z: cpu&gt;9%</text>\n</svg>\n");
 	CHECK(strstr(svg, "</svg>") == strrchr(svg, '<'));
 }
@@ -425,7 +427,11 @@ TEST(notes_follow_what_is_written)
 /* A page for people: bounded, whatever stacks there are; of the kernel one function. */
 TEST(a_page_of_markdown_is_bounded)
 {
-	struct writer_facts facts = { .tool = "profile", .host = "h", .kernel = "k" };
+	struct writer_facts facts = { .tool = "profile",
+				      .host = "h",
+				      .kernel = "k",
+				      .process = "service",
+				      .usage = "resident: 1.0 MiB (+0.1)" };
 	struct writer_style style = { .facts = &facts };
 	struct profile *many = profile_new("microseconds", NULL, NULL);
 	static const char *const remarks[] = { "on cpu", "blocked", "runnable", "throttled" };
@@ -449,18 +455,23 @@ TEST(a_page_of_markdown_is_bounded)
 	}
 	profile_add(many, &(struct sample){ FRAMES(USER("[idle]")), .comm = "app", .pid = 7,
 					    .cpu = -1, .value = 70000000 });
+	profile_add(many,
+		    &(struct sample){ FRAMES(USER("pool")), .comm = "app", .pid = 7, .cpu = -1,
+				      .remark = "blocked throughout", .value = 90000000 });
 	page = written_by(&md_writer, many, &style, NULL);
 	profile_free(many);
 	CHECK(strlen(page) <= 4096);
 	for (const char *line = page; *line; line += strcspn(line, "\n") + 1)
 		CHECK(strcspn(line, "\n") <= 80);
-	CHECK_HAS(page, "# profile, 0.0 s, process 7 (`app`)");
-	CHECK_HAS(page, "| idle       |       70.0 s |  99.3 % |");
+	CHECK_HAS(page, "# profile, 0.0 s, process 7 (`service`)");
+	CHECK_HAS(page, "  \nresident: 1.0 MiB (+0.1)\n\n");
+	CHECK_HAS(page, "| idle               |       70.0 s |");
 	CHECK_HAS(page, "\n## throttled\n");
 	CHECK_HAS(page, "  1.40 ms   1.2 % app: main > 399000000");
 	CHECK_HAS(page, " > leaf\n");
 	CHECK(!strstr(page, "entry") && !strstr(page, "## idle"));
 	CHECK_HAS(page, "\nNext: `runqlat --throttled -p 7 10 1`\n");
+	CHECK_HAS(page, "|\n| blocked throughout |       90.0 s |  56.1 % |\n| idle ");
 }
 
 /* Stacks that look the same on the page are one. */
@@ -479,9 +490,9 @@ TEST(shortened_stacks_are_added)
 	};
 
 	check_written(&md_writer, samples, 4, &plain,
-		      "| kind       |        value | share   |\n"
-		      "|:-----------|-------------:|--------:|\n"
-		      "| all        |           10 | 100.0 % |\n\n## all\n\n```\n"
+		      "| kind               |        value | share   |\n"
+		      "|:-------------------|-------------:|--------:|\n"
+		      "| all                |           10 | 100.0 % |\n\n## all\n\n```\n"
 		      "        7  70.0 % c: main > f > x\n"
 		      "        2  20.0 % p: .. > app.py_f > .. > another_one_of_the_library > x\n"
 		      "        1  10.0 % w: k > l\n```\n");

@@ -9,6 +9,7 @@
 #include "modules/sampler.h"
 #include "output/quantity.h"
 #include "output/remarks.h"
+#include "output/writer.h"
 #include "profile/wall.h"
 #include "stacks/goroutine_waits.h"
 #include "stacks/stack_counts.h"
@@ -20,6 +21,7 @@ const char *const wall_remarks[WALL_KINDS] = {
 	[WALL_BLOCKED] = REMARK_BLOCKED,
 	[WALL_RUNNABLE] = REMARK_RUNNABLE,
 	[WALL_THROTTLED] = REMARK_THROTTLED,
+	[WALL_THROUGHOUT] = REMARK_BLOCKED_THROUGHOUT,
 };
 
 struct wall {
@@ -123,6 +125,7 @@ struct preparation {
 	struct stack_sums owners;
 	struct stack_sum all; /* total of all owners */
 	bool by_process;
+	bool separates; /* waits that last for the whole window have a kind of their own */
 	struct stack_sums *reported;
 	struct wall *totals;
 };
@@ -182,6 +185,12 @@ static uint64_t scale(uint64_t value, const struct stack_sum *owner)
 	return (uint64_t)((double)value * factor + 0.5);
 }
 
+static enum wall_kind blocked_kind(const struct preparation *p, const struct stack_key *key)
+{
+	return p->separates && key->remark == (WAIT_AT_START | WAIT_AT_END) ? WALL_THROUGHOUT
+									    : WALL_BLOCKED;
+}
+
 /*
  * Adds a count to the report. Samples of an owner whose time is unknown, since it has no state, are
  * scaled by the total of all owners.
@@ -194,7 +203,7 @@ static void report_sum(const void *key_data, const void *sum_data, void *arg)
 	struct stack_key owner_key = owner_of(p, key);
 
 	if (key->remark != RUN_SAMPLED && key->remark != RUN_TIME) {
-		report(p, key, WALL_BLOCKED, sum->value - sum->part);
+		report(p, key, blocked_kind(p, key), sum->value - sum->part);
 		report(p, key, key->remark == WAIT_THROTTLED ? WALL_THROTTLED : WALL_RUNNABLE,
 		       sum->part);
 		return;
@@ -212,6 +221,7 @@ void wall_prepare(struct run *run, const struct stack_sums *counted, bool by_pro
 	struct wall peek = {};
 	struct preparation p = {
 		.by_process = by_process,
+		.separates = run->writer == &md_writer,
 		.reported = reported,
 		.totals = run->is_peek ? &peek : wall_of(run),
 	};
@@ -230,9 +240,10 @@ static void print_totals(const struct wall *wall)
 	char throttled[QUANTITY_MAX];
 
 	quantity_format(throttled, wall->kinds_ns[WALL_THROTTLED], "nanoseconds");
+	quantity_format(blocked, wall->kinds_ns[WALL_BLOCKED] + wall->kinds_ns[WALL_THROUGHOUT],
+			"nanoseconds");
 	msg_info("on cpu: %s, blocked: %s, runnable: %s%s%s",
-		 quantity_format(on_cpu, wall->kinds_ns[WALL_ON_CPU], "nanoseconds"),
-		 quantity_format(blocked, wall->kinds_ns[WALL_BLOCKED], "nanoseconds"),
+		 quantity_format(on_cpu, wall->kinds_ns[WALL_ON_CPU], "nanoseconds"), blocked,
 		 quantity_format(runnable, wall->kinds_ns[WALL_RUNNABLE], "nanoseconds"),
 		 wall->throttled ? ", throttled: " : "", wall->throttled ? throttled : "");
 }

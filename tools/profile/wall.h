@@ -21,6 +21,7 @@ enum wall_kind {
 	WALL_BLOCKED,
 	WALL_RUNNABLE,
 	WALL_THROTTLED,
+	WALL_THROUGHOUT, /* blocked from the window's start to its end; only on pages (md) */
 	WALL_KINDS,
 };
 extern const char *const wall_remarks[WALL_KINDS];
