@@ -21,6 +21,7 @@
 #define HOTSPOT_PUSHED_WORDS   8
 #define HOTSPOT_ARGUMENT_BYTES 2048
 #define HOTSPOT_POPS	       8
+#define HOTSPOT_FRAME_MAX      (1U << 20) /* bytes */
 
 /* Notes that the current frame, of deoptimized code, would have returned to pc. */
 UNWIND_INLINE void hotspot_note_pc(struct unwind_state *s, struct hotspot_walk *w, __u64 pc);
@@ -38,7 +39,17 @@ UNWIND_INLINE const struct unwind_rule *hotspot_find_rule(struct unwind_state *s
 #define hotspot_u16(w, field) (*(__u16 *)((w)->block + ((w)->layout.field & 511)))
 #define hotspot_code(w, at)   ((w)->code[(at) & (HOTSPOT_CODE_BYTES - 1)])
 
-/* Returns a register of frame 0; by name it would not exist on other machines. */
+/* Return registers of frame 0; by name they would not exist on other machines. */
+UNWIND_INLINE __u64 hotspot_rax(const struct unwind_state *s)
+{
+	return unwind_register(&s->regs, 0);
+}
+
+UNWIND_INLINE __u64 hotspot_rbx(const struct unwind_state *s)
+{
+	return unwind_register(&s->regs, 3);
+}
+
 UNWIND_INLINE __u64 hotspot_r13(const struct unwind_state *s)
 {
 	return unwind_register(&s->regs, 13);
@@ -60,6 +71,12 @@ UNWIND_INLINE bool hotspot_has(const struct hotspot_layout *l, __u64 addr)
 UNWIND_INLINE bool hotspot_is_interpreter(const struct hotspot_layout *l, __u64 ip)
 {
 	return ip >= l->interpreter_low && ip < l->interpreter_high;
+}
+
+/* Returns the bytes of an interpreted frame below rbp, up to its expressions. */
+UNWIND_INLINE __u64 hotspot_fixed_bytes(const struct hotspot_walk *w)
+{
+	return 8 * (w->layout.bcp_words + 1ULL);
 }
 
 /* Returns the address of the block that contains an address; 0: none. */
@@ -85,6 +102,12 @@ UNWIND_INLINE __u64 hotspot_find_block(struct unwind_state *s, const struct hots
 		segment -= back;
 	}
 	return 0;
+}
+
+/* Returns an address in the same block, near its beginning: the interpreter's is large. */
+UNWIND_INLINE __u64 hotspot_blob_address(const struct hotspot_layout *l, __u64 ip)
+{
+	return hotspot_is_interpreter(l, ip) ? l->interpreter_low : ip;
 }
 
 /* Takes what the walk needs from the block that has been read. */
@@ -301,6 +324,12 @@ UNWIND_INLINE __u32 hotspot_pushed_bytes(const struct hotspot_walk *w)
 	return bytes;
 }
 
+/* Returns true for an address after a call in HotSpot's code. */
+UNWIND_INLINE bool hotspot_is_return(struct unwind_state *s, struct hotspot_walk *w, __u64 address)
+{
+	return hotspot_has(&w->layout, address) && hotspot_follows_call(s, w, address);
+}
+
 /*
  * Leaves a frame of known size. is_sure: a call has certainly been made from it.
  */
@@ -345,7 +374,7 @@ UNWIND_INLINE bool hotspot_is_frame(struct unwind_state *s, struct hotspot_walk 
 	__u64 address;
 
 	return unwind_read(s, &address, sizeof(address), s->sp + to_cfa - 8) &&
-	       hotspot_has(&w->layout, address) && hotspot_follows_call(s, w, address);
+	       hotspot_is_return(s, w, address);
 }
 
 /*
@@ -456,16 +485,23 @@ UNWIND_INLINE bool hotspot_take_rule(const struct unwind_state *s, struct hotspo
 	       base - s->sp < 1 << 20;
 }
 
+/* Returns the first eight letters of a stub's name. */
+UNWIND_INLINE __u64 hotspot_stub_name(struct unwind_state *s, const struct hotspot_walk *w)
+{
+	__u64 name = 0;
+
+	return unwind_read(s, &name, sizeof(name), hotspot_u64(w, name)) ? name : 0;
+}
+
 /*
  * Finds the state in an adapter between compiled and interpreted code, which copies the return
  * address below the arguments. The caller's stack begins at r13, once that is set.
  */
 UNWIND_INLINE bool hotspot_judge_adapter(struct unwind_state *s, struct hotspot_walk *w)
 {
-	__u64 name = 0, address = 0, first = 0, distance = hotspot_r13(s) - s->sp;
+	__u64 address = 0, first = 0, distance = hotspot_r13(s) - s->sp;
 
-	if (!s->has_registers || !unwind_read(s, &name, sizeof(name), hotspot_u64(w, name)) ||
-	    name != 0x204932432f433249ULL) /* "I2C/C2I " */
+	if (!s->has_registers)
 		return false;
 	w->to_cfa = 8;
 	w->has_saved_bp = false;
@@ -476,6 +512,70 @@ UNWIND_INLINE bool hotspot_judge_adapter(struct unwind_state *s, struct hotspot_
 	return true;
 }
 
+/*
+ * Finds the caller of an interpreted method that is entered or left, at *ip, with the stack pointer
+ * *sp. The return address is on the stack, under the caller's rbp, or in a register:
+ *
+ *	entry	call pushes it; pop %rax, locals are pushed, push %rax, push %rbp
+ *	exit	leave; pop %r13
+ *
+ * r13 (entry) or rbx (exit) is the caller's stack pointer, above arguments and locals.
+ */
+UNWIND_INLINE bool hotspot_find_sender(struct unwind_state *s, struct hotspot_walk *w, __u64 *ip,
+				       __u64 *sp)
+{
+	__u64 words[2];
+
+	if (!s->has_registers || !unwind_read(s, words, sizeof(words), s->sp))
+		return false;
+	*sp = hotspot_r13(s) - s->sp < HOTSPOT_FRAME_MAX ? hotspot_r13(s) : hotspot_rbx(s);
+	*ip = words[0];
+	if (!hotspot_is_return(s, w, *ip))
+		*ip = words[0] == s->bp ? words[1] : hotspot_r13(s);
+	if (!hotspot_is_return(s, w, *ip))
+		*ip = hotspot_rax(s);
+	return *sp - s->sp < HOTSPOT_FRAME_MAX && hotspot_is_return(s, w, *ip);
+}
+
+/* Likewise once rbp points to the frame, which is not complete yet. */
+UNWIND_INLINE int hotspot_leave_new_frame(struct unwind_state *s, struct hotspot_walk *w)
+{
+	struct unwind_frame_record record;
+	__u64 sp = hotspot_r13(s);
+
+	if (!unwind_read(s, &record, sizeof(record), s->bp) ||
+	    (s->sp < s->bp && !unwind_read(s, &sp, sizeof(sp), s->bp - 8)))
+		return UNWIND_FAULT;
+	if (sp - s->bp >= HOTSPOT_FRAME_MAX || !hotspot_is_return(s, w, record.return_address))
+		return UNWIND_BAD_RULE;
+	return unwind_arrive(s, record.return_address, sp, record.bp);
+}
+
+/* Leaves the interpreter, or an adapter of method handles, where rbp is not an own frame's. */
+UNWIND_INLINE int hotspot_leave_entry(struct unwind_state *s, struct hotspot_walk *w)
+{
+	__u64 ip, sp;
+
+	if (s->has_registers && s->bp - s->sp < hotspot_fixed_bytes(w))
+		return hotspot_leave_new_frame(s, w);
+	if (!hotspot_find_sender(s, w, &ip, &sp))
+		return UNWIND_BAD_RULE;
+	s->sp_may_stay = true;
+	return unwind_arrive(s, ip, sp, s->bp);
+}
+
+/* Leaves a stub without rules. */
+UNWIND_INLINE int hotspot_leave_adapter(struct unwind_state *s, struct hotspot_walk *w)
+{
+	__u64 name = hotspot_stub_name(s, w);
+
+	if (name == 0x6148646f6874654dULL) /* "MethodHa[ndles adapters]" */
+		return hotspot_leave_entry(s, w);
+	if (name != 0x204932432f433249ULL || !hotspot_judge_adapter(s, w)) /* "I2C/C2I " */
+		return UNWIND_BAD_RULE;
+	return hotspot_leave(s, w, false);
+}
+
 /* Leaves a stub: by its frame, if it has one and has made a call, else by its rule. */
 UNWIND_INLINE int hotspot_leave_stub(struct unwind_state *s, struct hotspot_walk *w)
 {
@@ -483,13 +583,15 @@ UNWIND_INLINE int hotspot_leave_stub(struct unwind_state *s, struct hotspot_walk
 
 	if (s->ip == w->layout.call_stub)
 		return hotspot_leave_by_bp(s);
+	if (hotspot_is_interpreter(&w->layout, s->ip))
+		return hotspot_leave_entry(s, w);
 	w->bp_off = 0;
 	w->to_cfa = w->frame_bytes;
 	w->has_saved_bp = true;
 	if (s->ip_is_exact || !w->frame_bytes) {
 		rule = hotspot_find_rule(s, w, s->ip - !s->ip_is_exact);
-		if ((!rule || !hotspot_take_rule(s, w, rule)) && !hotspot_judge_adapter(s, w))
-			return UNWIND_BAD_RULE;
+		if (!rule || !hotspot_take_rule(s, w, rule))
+			return hotspot_leave_adapter(s, w);
 	}
 	return hotspot_leave(s, w, !s->ip_is_exact);
 }
@@ -513,17 +615,25 @@ UNWIND_INLINE __s32 hotspot_bytecode(const struct hotspot_walk *w, __u64 positio
 	return offset < hotspot_constant(w, __u16, const_code_bytes) ? (__s32)offset : -1;
 }
 
+/* Since 21, the note is a number of words from rbp. */
+UNWIND_INLINE bool hotspot_is_noted(const struct unwind_state *s, __u64 noted, __u64 sp)
+{
+	return sp == noted || (__s64)(sp - s->bp) >> 3 == (__s64)noted;
+}
+
 /*
- * Returns true if an interrupted instruction of the interpreter has the frame at rbp: r13 is the
- * position in the frame's bytecode, or, while it calls, the stack pointer that the frame has noted.
- * At a method's entry there is no frame yet, and r13 is the stack pointer of a caller.
+ * Returns true if an interrupted instruction of the interpreter runs the complete frame at rbp: a
+ * frame has noted a stack pointer from its call of a method on until that returns. r13 is the same
+ * while it jumps there, and rsp when it is back.
  */
 UNWIND_INLINE bool hotspot_has_frame(const struct unwind_state *s, const struct hotspot_walk *w)
 {
-	__u64 noted = hotspot_frame(w, 2), r13 = hotspot_r13(s);
+	__u64 noted = hotspot_frame(w, 2);
 
-	return hotspot_bytecode(w, r13) >= 0 || r13 == noted ||
-	       (__s64)(r13 - s->bp) >> 3 == (__s64)noted;
+	if (s->bp - s->sp < hotspot_fixed_bytes(w))
+		return false;
+	return !noted || hotspot_is_noted(s, noted, s->sp) ||
+	       (s->has_registers && hotspot_is_noted(s, noted, hotspot_r13(s)));
 }
 
 UNWIND_INLINE __u64 hotspot_saved_position(const struct hotspot_walk *w)
@@ -543,9 +653,11 @@ UNWIND_INLINE bool hotspot_find_interpreted(struct unwind_state *s, struct hotsp
 	w->position = hotspot_bytecode(w, hotspot_saved_position(w));
 	if (!s->ip_is_exact)
 		return true;
-	if (s->has_registers && hotspot_bytecode(w, hotspot_r13(s)) >= 0)
+	if (!s->has_registers)
+		w->position = -1;
+	else if (hotspot_bytecode(w, hotspot_r13(s)) >= 0)
 		w->position = hotspot_bytecode(w, hotspot_r13(s));
-	return s->has_registers && hotspot_has_frame(s, w);
+	return hotspot_has_frame(s, w);
 }
 
 /* Leaves the interpreted frame that was found. */

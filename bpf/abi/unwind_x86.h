@@ -210,8 +210,10 @@ UNWIND_INLINE void unwind_go_read_link(struct unwind_state *s, const struct unwi
 /*
  * A signal trampoline without a rule, such as musl's, is recognized by its instructions, as in
  * other unwinders: "mov $__NR_rt_sigreturn,%rax; syscall". They have nine bytes: the first eight,
- * the last eight.
+ * the last eight. In the call, before the kernel restores the registers, a thread is after the last
+ * instruction, where rules have ended.
  */
+#define UNWIND_SIGRETURN_BYTES 9
 #define UNWIND_SIGRETURN_FIRST 0x0f0000000fc0c748ULL
 #define UNWIND_SIGRETURN_LAST  0x050f0000000fc0c7ULL
 
@@ -230,6 +232,14 @@ UNWIND_INLINE void unwind_go_read_link(struct unwind_state *s, const struct unwi
 #define UNWIND_STUB_MASK 0xff80ffffffULL /* n is from 0 to 127 */
 #define UNWIND_STUB_CODE 0xc300c48348ULL
 
+UNWIND_INLINE bool unwind_is_sigreturn(struct unwind_state *s, __u64 at)
+{
+	__u64 first, last;
+
+	return unwind_read(s, &last, sizeof(last), at + 1) && last == UNWIND_SIGRETURN_LAST &&
+	       unwind_read(s, &first, sizeof(first), at) && first == UNWIND_SIGRETURN_FIRST;
+}
+
 /* Moves to the caller of the code above; UNWIND_NO_RULE: other code. */
 UNWIND_INLINE int unwind_by_stub(struct unwind_state *s)
 {
@@ -238,8 +248,8 @@ UNWIND_INLINE int unwind_by_stub(struct unwind_state *s)
 	unwind_depend(s);
 	if (!unwind_read(s, &code, sizeof(code), s->ip))
 		return UNWIND_NO_RULE;
-	if (code == UNWIND_SIGRETURN_FIRST && unwind_read(s, &code, sizeof(code), s->ip + 1) &&
-	    code == UNWIND_SIGRETURN_LAST)
+	if (unwind_is_sigreturn(s, s->ip) ||
+	    (s->ip_is_exact && unwind_is_sigreturn(s, s->ip - UNWIND_SIGRETURN_BYTES)))
 		return UNWIND_TRAMPOLINE;
 	if (code == UNWIND_CONTEXT_CODE || code == UNWIND_CONTEXT_SHADOW_CODE)
 		return UNWIND_COMPLETE;

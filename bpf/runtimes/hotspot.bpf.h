@@ -158,7 +158,8 @@ __noinline int hotspot_read_block(__u32 slot)
 
 	if (!w || !scratch)
 		return 0;
-	block = hotspot_find_block(&scratch->walk, &w->layout, scratch->walk.ip);
+	block = hotspot_find_block(&scratch->walk, &w->layout,
+				   hotspot_blob_address(&w->layout, scratch->walk.ip));
 	n = w->layout.blob_bytes;
 	n = n < HOTSPOT_BLOB_BYTES ? n : HOTSPOT_BLOB_BYTES;
 	hotspot_keep(n);
@@ -248,9 +249,7 @@ __noinline int hotspot_step(__u32 slot)
 	if (!hotspot_has(&w->layout, ip))
 		return UNWIND_NO_RULE;
 	unwind_depend(&scratch->walk);
-	if (hotspot_is_interpreter(&w->layout, ip)) {
-		if (!hotspot_find_frame(slot))
-			return UNWIND_BAD_RULE;
+	if (hotspot_is_interpreter(&w->layout, ip) && hotspot_find_frame(slot)) {
 		hotspot_note_frame(slot);
 		return hotspot_leave_interpreted(&scratch->walk, w);
 	}

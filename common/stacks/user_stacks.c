@@ -442,11 +442,14 @@ static size_t walk_copy(const struct user_stacks *us, const struct unwind_copy *
 			struct unwind_mappings mappings, uint64_t *words, size_t max, int *reason)
 {
 	struct unwind_view view = view_mappings(us, (pid_t)copy->tgid, mappings);
+	struct runtime_process runtime;
 
 	words[0] = copy->regs.ip;
 	*reason = UNWIND_NO_PROCESS;
 	view.copy = copy;
 	view.returns = &copy->returns;
+	if (us->frames && runtime_frames_read(us->frames, view.pid, &runtime))
+		view.runtime = &runtime;
 	return mappings.count ? unwind_walk_remote(&view, &copy->regs, words, max, reason) : 1;
 }
 

@@ -138,7 +138,7 @@ static const struct unwind_rule *hotspot_find_rule(struct unwind_state *s, struc
 
 static bool read_blob(struct unwind_state *s, struct hotspot_walk *w)
 {
-	uint64_t block = hotspot_find_block(s, &w->layout, s->ip);
+	uint64_t block = hotspot_find_block(s, &w->layout, hotspot_blob_address(&w->layout, s->ip));
 	uint16_t n = w->layout.blob_bytes;
 
 	return block && n <= HOTSPOT_BLOB_BYTES && unwind_read(s, w->block, n, block) &&
@@ -150,9 +150,8 @@ static int leave_hotspot(struct unwind_state *s, struct hotspot_walk *w)
 {
 	w->is_called = w->last_frame;
 	w->last_frame = true;
-	if (hotspot_is_interpreter(&w->layout, s->ip))
-		return hotspot_find_interpreted(s, w) ? hotspot_leave_interpreted(s, w)
-						      : UNWIND_BAD_RULE;
+	if (hotspot_is_interpreter(&w->layout, s->ip) && hotspot_find_interpreted(s, w))
+		return hotspot_leave_interpreted(s, w);
 	if (!read_blob(s, w))
 		return UNWIND_BAD_RULE;
 	if (hotspot_is_method(s, w))
@@ -161,12 +160,15 @@ static int leave_hotspot(struct unwind_state *s, struct hotspot_walk *w)
 	return hotspot_leave_stub(s, w);
 }
 
-/* Leaves a frame of HotSpot's code; UNWIND_NO_RULE: other code. */
+/*
+ * Leaves a frame of HotSpot's code; UNWIND_NO_RULE: other code. In a copy, which has no code, the
+ * walk ends: frame pointers, which compiled methods don't have, would lead past frames.
+ */
 static int step_in_runtime(const struct unwind_view *view, struct unwind_state *s)
 {
 	struct hotspot_walk *w = &container_of(s, struct remote, state)->hotspot;
 
-	if (!view->runtime || view->runtime->kind != RUNTIME_HOTSPOT || view->copy)
+	if (!view->runtime || view->runtime->kind != RUNTIME_HOTSPOT)
 		return UNWIND_NO_RULE;
 	if (!hotspot_has(&view->runtime->hotspot, s->ip)) {
 		w->last_frame = false;

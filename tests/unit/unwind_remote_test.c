@@ -11,6 +11,7 @@
 #include "unit.h"
 #include "unwind_own.h"
 #include "abi/stack.h"
+#include "base/array.h"
 #include "unwind/unwind_remote.h"
 
 #define MAX_FRAMES 100
@@ -337,6 +338,26 @@ TEST(a_copied_stack_is_as_complete_as_the_stack)
 	CHECK_EQ(walk_child(ours), n);
 	CHECK_EQ(reason, UNWIND_COMPLETE);
 	CHECK(!memcmp(ours, addrs, n * sizeof(*ours)));
+}
+
+/* A copy has no code of Java, whose frame pointers lead past frames. */
+TEST(a_copied_stack_ends_in_code_of_java)
+{
+	struct unwind_mapping mappings[64];
+	struct runtime_process runtime = { .kind = RUNTIME_HOTSPOT };
+	const uint64_t code = 0x1000;
+
+	runtime.hotspot.heaps[0] = (struct hotspot_heap){ code, code + 4096, 0 };
+	copy_stack(COPY_BYTES);
+	mappings[0] = (struct unwind_mapping){ .start = code, .end = code + 4096 };
+	CHECK(view.n_mappings < ARRAY_SIZE(mappings));
+	memcpy(&mappings[1], view.mappings, view.n_mappings * sizeof(*mappings));
+	view.mappings = mappings;
+	view.n_mappings++;
+	view.runtime = &runtime;
+	child.regs.ip = code;
+	CHECK_EQ(walk_child(ours), 1);
+	CHECK_EQ(reason, UNWIND_BAD_RULE);
 }
 
 /* As it is where a coroutine begins. */

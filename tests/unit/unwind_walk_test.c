@@ -58,10 +58,13 @@ static struct unwind_state behind(const void *code, size_t n)
 
 #define SIGRETURN "\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05" /* as musl's __restore_rt */
 
-TEST(a_signal_handler_returns_to_all_registers_without_a_rule)
+/* n_bytes: bytes of instructions that were executed; 0: the handler returns to the first one */
+static void check_signal_return(size_t n_bytes)
 {
 	struct unwind_state s = BEHIND(SIGRETURN);
 
+	s.ip += n_bytes;
+	s.ip_is_exact = n_bytes;
 	memory[UNWIND_UCONTEXT_RBP / 8] = 0x1111;
 	memory[UNWIND_UCONTEXT_RBP / 8 + 1] = 0x2222;
 	memory[UNWIND_UCONTEXT_RSP / 8] = address(60);
@@ -72,6 +75,12 @@ TEST(a_signal_handler_returns_to_all_registers_without_a_rule)
 	CHECK_EQ(s.bp, 0x1111);
 	CHECK_EQ(s.extra, 0x2222);
 	CHECK(s.ip_is_exact && s.is_behind_signal);
+}
+
+TEST(a_signal_handler_returns_to_all_registers_without_a_rule)
+{
+	check_signal_return(0);
+	check_signal_return(sizeof(SIGRETURN) - 1); /* in the system call */
 }
 
 TEST(other_code_is_no_trampoline)

@@ -485,6 +485,13 @@ static void add_at(size_t offset, const struct unwind_rule *rule, void *arg)
 	visit->rows->add(visit->begin + offset, rule, visit->rows->arg);
 }
 
+/* Returns true for stubs that are made one by one in the blob, and never move rsp. */
+static bool is_frameless(const struct hotspot_blob *blob)
+{
+	return !strcmp(blob->name, "vtable chunks") ||
+	       !strcmp(blob->name, "native signature handlers");
+}
+
 /*
  * Returns true for stubs that begin with a call. Others are jumped to from anywhere; adapters move
  * the return address; a continuation's stubs are on another stack.
@@ -496,10 +503,10 @@ static bool is_wanted(const struct hotspot_blob *blob)
 					      "UncommonTrap", "ontinuation" };
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-		if (strstr(blob->name, others[i]))
+		if (strstr(blob->name, others[i]) && !strstr(blob->name, "throw_"))
 			return false;
 	return blob->frame_bytes || strstr(blob->name, "barrier_slow") ||
-	       !strncmp(blob->name, "StubRoutines", 12) || !strcmp(blob->name, "vtable chunks");
+	       !strncmp(blob->name, "StubRoutines", 12) || is_frameless(blob);
 }
 
 /* Reads all code of a stub; NULL: unreadable. */
@@ -518,7 +525,7 @@ static uint8_t *read_code(pid_t pid, uint64_t begin, size_t bytes)
 	return code;
 }
 
-/* Adds a stub's rules. Stubs in "vtable chunks" are made later, and none of them moves rsp. */
+/* Adds a stub's rules. */
 static void add_stub(const struct hotspot_blob *blob, pid_t pid, const struct runtime_rows *rows)
 {
 	static const struct unwind_rule gap = { .kind = UNWIND_GAP },
@@ -531,7 +538,7 @@ static void add_stub(const struct hotspot_blob *blob, pid_t pid, const struct ru
 		stub.bytes <= CODE_MAX_BYTES ? read_code(pid, blob->begin, stub.bytes) : NULL;
 
 	stub.code = code;
-	if (!strcmp(blob->name, "vtable chunks"))
+	if (is_frameless(blob))
 		add_at(0, &at_call, &visit);
 	else if (code)
 		hotspot_stub_rules(&stub, add_at, &visit);
