@@ -37,14 +37,13 @@ static void push(struct hashtable *table, struct hashlink *link)
 	*bucket = link;
 }
 
-/* Calls use for each link; use may unlink that link. */
-static void visit_links(struct hashtable *table, void (*use)(struct hashlink *link, void *arg),
-			void *arg)
+void hashtable_visit(struct hashtable *table, void (*visit)(struct hashlink *link, void *arg),
+		     void *arg)
 {
 	for (size_t i = 0; i < table->n_buckets; i++)
 		for (struct hashlink *link = table->buckets[i], *next; link; link = next) {
 			next = link->next;
-			use(link, arg);
+			visit(link, arg);
 		}
 }
 
@@ -59,7 +58,7 @@ static void double_buckets(struct hashtable *table)
 
 	bigger.n_buckets = table->n_buckets ? 2 * table->n_buckets : FIRST_BUCKETS;
 	bigger.buckets = mem_zalloc(bigger.n_buckets, sizeof(struct hashlink *));
-	visit_links(table, move_link, &bigger);
+	hashtable_visit(table, move_link, &bigger);
 	free(table->buckets);
 	*table = bigger;
 }
@@ -83,23 +82,18 @@ void hashtable_remove(struct hashtable *table, struct hashlink *link)
 	table->count--;
 }
 
-void hashtable_visit(struct hashtable *table, void (*visit)(struct hashlink *link, void *arg),
-		     void *arg)
+void hashtable_free(struct hashtable *table, void (*free_link)(struct hashlink *link))
 {
-	visit_links(table, visit, arg);
-}
-
-void hashtable_free(struct hashtable *table, void (*free_link)(struct hashlink *link, void *arg),
-		    void *arg)
-{
-	if (free_link)
-		visit_links(table, free_link, arg);
+	for (size_t i = 0; free_link && i < table->n_buckets; i++)
+		for (struct hashlink *link = table->buckets[i], *next; link; link = next) {
+			next = link->next;
+			free_link(link);
+		}
 	free(table->buckets);
 	*table = (struct hashtable){};
 }
 
-void hashlink_free(struct hashlink *link, void *arg)
+void hashlink_free(struct hashlink *link)
 {
-	(void)arg;
 	free(link);
 }

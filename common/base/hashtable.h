@@ -26,6 +26,24 @@ struct hashtable {
 struct hashlink *hashtable_first(const struct hashtable *table, uint64_t hash);
 struct hashlink *hashtable_next(const struct hashlink *link);
 
+static inline void *hashlink_element(struct hashlink *link, size_t offset)
+{
+	return link ? (char *)link - offset : NULL;
+}
+
+/* The element that a link is a member of, as in container_of(); NULL: no link. */
+#define HASHLINK_ELEMENT(link, type, member) \
+	((type *)hashlink_element(link, offsetof(type, member)))
+
+/* The first element with a hash; NULL: none. */
+#define HASHTABLE_FIRST(type, member, table, hash) \
+	HASHLINK_ELEMENT(hashtable_first(table, hash), type, member)
+
+/* Loops over the elements with a hash, in no particular order. */
+#define for_each_linked(type, element, member, table, hash)                       \
+	for (type *element = HASHTABLE_FIRST(type, member, table, hash); element; \
+	     element = HASHLINK_ELEMENT(hashtable_next(&element->member), type, member))
+
 /* Adds a link; the caller still owns its element. The hash must be well mixed: see hash.h. */
 void hashtable_add(struct hashtable *table, struct hashlink *link, uint64_t hash);
 
@@ -39,10 +57,9 @@ void hashtable_visit(struct hashtable *table, void (*visit)(struct hashlink *lin
 		     void *arg);
 
 /* Calls free_link (unless NULL) for each link, empties the table and frees its memory. */
-void hashtable_free(struct hashtable *table, void (*free_link)(struct hashlink *link, void *arg),
-		    void *arg);
+void hashtable_free(struct hashtable *table, void (*free_link)(struct hashlink *link));
 
 /* free_link for elements that are one block of memory with the link as first member. */
-void hashlink_free(struct hashlink *link, void *arg);
+void hashlink_free(struct hashlink *link);
 
 #endif

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/container.h"
 #include "base/hash.h"
 #include "base/hashtable.h"
 #include "base/mem.h"
@@ -35,20 +34,19 @@ void strpool_free(struct strpool *pool)
 {
 	if (!pool)
 		return;
-	hashtable_free(&pool->table, hashlink_free, NULL);
+	hashtable_free(&pool->table, hashlink_free);
 	free(pool);
 }
 
 const char *strpool_intern(struct strpool *pool, const char *s)
 {
 	uint64_t hash = hash_text(s);
-	struct hashlink *link = hashtable_first(&pool->table, hash);
 	struct string *string;
 	size_t bytes;
 
-	for (; link; link = hashtable_next(link))
-		if (!strcmp(container_of(link, struct string, link)->text, s))
-			return container_of(link, struct string, link)->text;
+	for_each_linked(struct string, known, link, &pool->table, hash)
+		if (!strcmp(known->text, s))
+			return known->text;
 	bytes = strlen(s) + 1;
 	string = mem_zalloc(1, sizeof(*string) + bytes);
 	memcpy(string->text, s, bytes);

@@ -131,11 +131,10 @@ struct lock_names *lock_names_new(struct processes *processes, bool as_mangled)
 	return names;
 }
 
-static void free_known(struct hashlink *link, void *arg)
+static void free_known(struct hashlink *link)
 {
 	struct known *known = container_of(link, struct known, link);
 
-	(void)arg;
 	free(known->name.module);
 	free(known->name.symbol);
 	free(known->name.readable);
@@ -154,7 +153,7 @@ static void age_known(struct hashlink *link, void *arg)
 	if (names->n_reports - known->used <= REPORTS_UNUSED)
 		return;
 	hashtable_remove(&names->known, link);
-	free_known(link, NULL);
+	free_known(link);
 }
 
 void lock_names_begin_report(struct lock_names *names)
@@ -169,7 +168,7 @@ void lock_names_free(struct lock_names *names)
 {
 	if (!names)
 		return;
-	hashtable_free(&names->known, free_known, NULL);
+	hashtable_free(&names->known, free_known);
 	mappings_free(&names->mappings);
 	free(names);
 }

@@ -36,7 +36,7 @@ void frame_table_free(struct frame_table *table)
 {
 	if (!table)
 		return;
-	hashtable_free(&table->frames, hashlink_free, NULL);
+	hashtable_free(&table->frames, hashlink_free);
 	strpool_free(table->texts);
 	free(table);
 }
@@ -71,14 +71,9 @@ static bool is_equal(const struct frame *a, const struct frame *b)
 static struct known_frame *find_frame(const struct frame_table *table, const struct frame *frame,
 				      uint64_t hash)
 {
-	struct hashlink *link = hashtable_first(&table->frames, hash);
-
-	for (; link; link = hashtable_next(link)) {
-		struct known_frame *known = container_of(link, struct known_frame, link);
-
+	for_each_linked(struct known_frame, known, link, &table->frames, hash)
 		if (is_equal(&known->frame, frame))
 			return known;
-	}
 	return NULL;
 }
 
@@ -135,7 +130,8 @@ static void renew_texts(struct frame_table *table)
 
 	table->frames = (struct hashtable){};
 	table->texts = strpool_new();
-	hashtable_free(&frames, move_frame, table);
+	hashtable_visit(&frames, move_frame, table);
+	hashtable_free(&frames, NULL);
 	strpool_free(texts);
 	table->n_kept = strpool_count(table->texts);
 }

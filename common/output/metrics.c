@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/container.h"
 #include "base/hash.h"
 #include "base/hashtable.h"
 #include "base/mem.h"
@@ -66,7 +65,7 @@ static void free_family(struct family *family)
 		next = series->next;
 		free_series(series);
 	}
-	hashtable_free(&family->by_labels, NULL, NULL);
+	hashtable_free(&family->by_labels, NULL);
 	free(family);
 }
 
@@ -158,14 +157,9 @@ static char *labels_text(const struct metric_labels *labels, const char *other)
 
 static struct series *find_series(const struct family *family, const char *labels)
 {
-	struct hashlink *link = hashtable_first(&family->by_labels, hash_text(labels));
-
-	for (; link; link = hashtable_next(link)) {
-		struct series *series = container_of(link, struct series, link);
-
+	for_each_linked(struct series, series, link, &family->by_labels, hash_text(labels))
 		if (!strcmp(series->labels, labels))
 			return series;
-	}
 	return NULL;
 }
 

@@ -14,7 +14,6 @@
 #include <zlib.h>
 
 #include "base/array.h"
-#include "base/container.h"
 #include "base/escape.h"
 #include "base/hashtable.h"
 #include "base/idmap.h"
@@ -100,9 +99,7 @@ static uint64_t hash_bytes(const unsigned char *bytes, size_t n)
 
 static struct item *find_item(const struct hashtable *t, const void *bytes, size_t n, uint64_t hash)
 {
-	for (struct hashlink *link = hashtable_first(t, hash); link; link = hashtable_next(link)) {
-		struct item *item = container_of(link, struct item, link);
-
+	for_each_linked(struct item, item, link, t, hash) {
 		if (item->n == n && !memcmp(item->bytes, bytes, n))
 			return item;
 	}
@@ -473,10 +470,10 @@ static void write_pprof(FILE *f, struct profile *profile, const struct writer_st
 		add_facts(&p, style->facts, profile_unit(profile));
 	write_gzip(f, &p.out);
 	protobuf_free(&p.out);
-	hashtable_free(&p.strings, hashlink_free, NULL);
-	hashtable_free(&p.functions, hashlink_free, NULL);
-	hashtable_free(&p.mappings, hashlink_free, NULL);
-	hashtable_free(&p.locations, hashlink_free, NULL);
+	hashtable_free(&p.strings, hashlink_free);
+	hashtable_free(&p.functions, hashlink_free);
+	hashtable_free(&p.mappings, hashlink_free);
+	hashtable_free(&p.locations, hashlink_free);
 	idmap_free(&p.known_frames, NULL);
 	idmap_free(&p.known_images, NULL);
 	idmap_free(&p.known_texts, NULL);

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/container.h"
 #include "base/hash.h"
 #include "base/hashtable.h"
 #include "base/mem.h"
@@ -55,7 +54,7 @@ void profile_free(struct profile *p)
 	for (size_t i = 0; i < p->count; i++)
 		free(p->entries[i]);
 	free(p->entries);
-	hashtable_free(&p->table, NULL, NULL);
+	hashtable_free(&p->table, NULL);
 	free(p->scratch);
 	strpool_free(p->names);
 	frame_table_free(p->own_table);
@@ -90,11 +89,10 @@ static bool sample_equal(const struct sample *a, const struct sample *b)
 
 static struct entry *find_entry(const struct profile *p, const struct sample *s, uint64_t hash)
 {
-	struct hashlink *link = hashtable_first(&p->table, hash);
-
-	while (link && !sample_equal(&container_of(link, struct entry, link)->sample, s))
-		link = hashtable_next(link);
-	return link ? container_of(link, struct entry, link) : NULL;
+	for_each_linked(struct entry, entry, link, &p->table, hash)
+		if (sample_equal(&entry->sample, s))
+			return entry;
+	return NULL;
 }
 
 static const char *intern_optional(struct profile *p, const char *text)

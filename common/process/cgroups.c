@@ -120,28 +120,18 @@ pid_t *cgroup_processes(const char *folder, size_t *n)
 
 static struct folder *find_folder(const struct cgroups *cgroups, uint64_t id)
 {
-	struct hashlink *link = hashtable_first(&cgroups->by_id, hash_add(0, id));
-
-	for (; link; link = hashtable_next(link)) {
-		struct folder *folder = container_of(link, struct folder, by_id);
-
+	for_each_linked(struct folder, folder, by_id, &cgroups->by_id, hash_add(0, id))
 		if (folder->cgroup.id == id)
 			return folder;
-	}
 	return NULL;
 }
 
 static struct folder *find_watch(const struct cgroups *cgroups, int watch)
 {
 	uint64_t hash = hash_add(0, (uint64_t)watch);
-	struct hashlink *link = hashtable_first(&cgroups->by_watch, hash);
-
-	for (; link; link = hashtable_next(link)) {
-		struct folder *folder = container_of(link, struct folder, by_watch);
-
+	for_each_linked(struct folder, folder, by_watch, &cgroups->by_watch, hash)
 		if (folder->watch == watch)
 			return folder;
-	}
 	return NULL;
 }
 
@@ -357,9 +347,8 @@ struct cgroups *cgroups_new(bool watch)
 	return cgroups;
 }
 
-static void free_link(struct hashlink *link, void *arg)
+static void free_link(struct hashlink *link)
 {
-	(void)arg;
 	free_folder(container_of(link, struct folder, by_id));
 }
 
@@ -369,8 +358,8 @@ void cgroups_free(struct cgroups *cgroups)
 		return;
 	if (cgroups->inotify_fd >= 0)
 		close(cgroups->inotify_fd);
-	hashtable_free(&cgroups->by_watch, NULL, NULL);
-	hashtable_free(&cgroups->by_id, free_link, NULL);
+	hashtable_free(&cgroups->by_watch, NULL);
+	hashtable_free(&cgroups->by_id, free_link);
 	free(cgroups);
 }
 

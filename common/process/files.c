@@ -52,11 +52,10 @@ struct files *files_new(void)
 	return mem_zalloc(1, sizeof(struct files));
 }
 
-static void free_file(struct hashlink *link, void *arg)
+static void free_file(struct hashlink *link)
 {
 	struct file *file = container_of(link, struct file, link);
 
-	(void)arg;
 	for (size_t i = 0; i < FILE_USERS; i++)
 		if (file->parts[i].free)
 			file->parts[i].free(file->parts[i].data);
@@ -75,7 +74,7 @@ void files_free(struct files *files)
 {
 	if (!files)
 		return;
-	hashtable_free(&files->table, free_file, NULL);
+	hashtable_free(&files->table, free_file);
 	free(files);
 }
 
@@ -406,7 +405,7 @@ static void age_file(struct hashlink *link, void *arg)
 			if (file->parts[i].release)
 				file->parts[i].release(file->parts[i].data);
 		hashtable_remove(&files->table, link);
-		free_file(link, NULL);
+		free_file(link);
 	}
 }
 

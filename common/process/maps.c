@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/container.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/peek.h"
@@ -18,21 +17,16 @@
 
 void map_store_free(struct map_store *store)
 {
-	hashtable_free(&store->names, NULL, NULL);
+	hashtable_free(&store->names, NULL);
 	files_free(store->files);
 }
 
 static struct mapped_name *find_name(struct map_store *store, const struct mapping *m,
 				     uint64_t hash)
 {
-	struct hashlink *link = hashtable_first(&store->names, hash);
-
-	for (; link; link = hashtable_next(link)) {
-		struct mapped_name *name = container_of(link, struct mapped_name, link);
-
+	for_each_linked(struct mapped_name, name, link, &store->names, hash)
 		if (name->ino == m->ino && name->dev == m->dev && !strcmp(name->path, m->path))
 			return name;
-	}
 	return NULL;
 }
 

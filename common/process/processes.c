@@ -339,9 +339,8 @@ void processes_on_ask(struct processes *table, void (*refresh)(uint64_t time_ns,
 
 struct process *processes_find(const struct processes *table, pid_t pid)
 {
-	struct hashlink *link = hashtable_first(&table->table, hash_pid(pid));
-
-	return link ? container_of(link, struct process, link) : NULL; /* hashes are unique */
+	/* Hashes are unique. */
+	return HASHTABLE_FIRST(struct process, link, &table->table, hash_pid(pid));
 }
 
 static struct process *get_process(struct processes *table, pid_t pid)
@@ -437,7 +436,7 @@ void processes_free(struct processes *table)
 	if (!table)
 		return;
 	hashtable_visit(&table->table, forget_link, table);
-	hashtable_free(&table->table, NULL, NULL);
+	hashtable_free(&table->table, NULL);
 	map_store_free(&table->store);
 	free(table);
 }

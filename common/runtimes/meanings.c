@@ -48,9 +48,8 @@ struct meanings *meanings_new(void)
 	return meanings;
 }
 
-static void free_linked(struct hashlink *link, void *arg)
+static void free_linked(struct hashlink *link)
 {
-	(void)arg;
 	runtime_function_free(container_of(link, struct runtime_function, link));
 }
 
@@ -58,9 +57,9 @@ void meanings_free(struct meanings *meanings)
 {
 	if (!meanings)
 		return;
-	hashtable_free(&meanings->codes, hashlink_free, NULL);
-	hashtable_free(&meanings->owners, hashlink_free, NULL);
-	hashtable_free(&meanings->functions, free_linked, NULL);
+	hashtable_free(&meanings->codes, hashlink_free);
+	hashtable_free(&meanings->owners, hashlink_free);
+	hashtable_free(&meanings->functions, free_linked);
 	runtime_function_free(meanings->unknown);
 	free(meanings);
 }
@@ -109,10 +108,7 @@ static struct runtime_function *intern_function(struct meanings *meanings,
 {
 	uint64_t hash = hash_function(draft);
 
-	for (struct hashlink *link = hashtable_first(&meanings->functions, hash); link;
-	     link = hashtable_next(link)) {
-		struct runtime_function *known = container_of(link, struct runtime_function, link);
-
+	for_each_linked(struct runtime_function, known, link, &meanings->functions, hash) {
 		if (!is_same(known, draft))
 			continue;
 		runtime_function_free(draft);
@@ -133,22 +129,16 @@ static uint64_t hash_code(pid_t pid, uint64_t word)
 
 static struct code *find_code(const struct meanings *meanings, pid_t pid, uint64_t word)
 {
-	struct hashlink *link = hashtable_first(&meanings->codes, hash_code(pid, word));
-
-	for (; link; link = hashtable_next(link)) {
-		struct code *code = container_of(link, struct code, link);
-
+	for_each_linked(struct code, code, link, &meanings->codes, hash_code(pid, word))
 		if (code->pid == pid && code->word == word)
 			return code;
-	}
 	return NULL;
 }
 
 static struct owner *find_owner(const struct meanings *meanings, pid_t pid)
 {
-	struct hashlink *link = hashtable_first(&meanings->owners, hash_code(pid, 0));
-
-	return link ? container_of(link, struct owner, link) : NULL; /* one pid, one hash */
+	/* One pid, one hash. */
+	return HASHTABLE_FIRST(struct owner, link, &meanings->owners, hash_code(pid, 0));
 }
 
 static struct owner *get_owner(struct meanings *meanings, pid_t pid)

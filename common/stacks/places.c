@@ -39,11 +39,10 @@ struct places *places_new(struct usyms *usyms, bool with_addresses)
 	return places;
 }
 
-static void free_place(struct hashlink *link, void *arg)
+static void free_place(struct hashlink *link)
 {
 	struct known_place *known = container_of(link, struct known_place, link);
 
-	(void)arg;
 	free((void *)known->frames);
 	free(known);
 }
@@ -52,7 +51,7 @@ void places_free(struct places *places)
 {
 	if (!places)
 		return;
-	hashtable_free(&places->table, free_place, NULL);
+	hashtable_free(&places->table, free_place);
 	frame_table_free(places->frames);
 	free(places->own_programs);
 	free(places);
@@ -98,14 +97,9 @@ static bool is_equal(const struct place *a, const struct place *b)
 static struct known_place *find_place(const struct places *places, const struct place *place,
 				      uint64_t hash)
 {
-	struct hashlink *link = hashtable_first(&places->table, hash);
-
-	for (; link; link = hashtable_next(link)) {
-		struct known_place *known = container_of(link, struct known_place, link);
-
+	for_each_linked(struct known_place, known, link, &places->table, hash)
 		if (is_equal(&known->place, place))
 			return known;
-	}
 	return NULL;
 }
 

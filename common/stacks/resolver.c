@@ -364,9 +364,8 @@ static void free_trace(struct trace *trace)
 	free(trace);
 }
 
-static void free_link(struct hashlink *link, void *arg)
+static void free_link(struct hashlink *link)
 {
-	(void)arg;
 	free_trace(container_of(link, struct trace, link));
 }
 
@@ -378,9 +377,9 @@ void resolver_free(struct resolver *resolver)
 		next = owner->next;
 		free(owner);
 	}
-	hashtable_free(&resolver->definitions, hashlink_free, NULL);
-	hashtable_free(&resolver->owners, hashlink_free, NULL);
-	hashtable_free(&resolver->traces, free_link, NULL);
+	hashtable_free(&resolver->definitions, hashlink_free);
+	hashtable_free(&resolver->owners, hashlink_free);
+	hashtable_free(&resolver->traces, free_link);
 	places_free(resolver->places);
 	usyms_free(resolver->usyms);
 	meanings_free(resolver->meanings);
@@ -393,9 +392,7 @@ void resolver_free(struct resolver *resolver)
 
 static struct trace *find_id(const struct resolver *resolver, uint64_t id)
 {
-	struct hashlink *link = hashtable_first(&resolver->traces, id);
-
-	return link ? container_of(link, struct trace, link) : NULL; /* ids are unique */
+	return HASHTABLE_FIRST(struct trace, link, &resolver->traces, id); /* ids are unique */
 }
 
 /* Returns the interned stack with that id and marks it as used; NULL: none. */
@@ -719,9 +716,8 @@ struct dso_stats resolver_stats(const struct resolver *resolver)
 
 static struct owner *find_owner(const struct resolver *resolver, pid_t pid)
 {
-	struct hashlink *link = hashtable_first(&resolver->owners, hash_pid(pid));
-
-	return link ? container_of(link, struct owner, link) : NULL; /* one pid, one hash */
+	/* One pid, one hash. */
+	return HASHTABLE_FIRST(struct owner, link, &resolver->owners, hash_pid(pid));
 }
 
 static struct owner *get_owner(struct resolver *resolver, pid_t pid)
@@ -759,9 +755,8 @@ void resolver_process_ended(struct resolver *resolver, pid_t pid)
 
 static struct definition *find_definition(const struct resolver *resolver, uint64_t id)
 {
-	struct hashlink *link = hashtable_first(&resolver->definitions, id);
-
-	return link ? container_of(link, struct definition, link) : NULL; /* ids are unique */
+	/* Ids are unique. */
+	return HASHTABLE_FIRST(struct definition, link, &resolver->definitions, id);
 }
 
 static struct definition *use_definition(const struct resolver *resolver, uint64_t id)

@@ -200,15 +200,15 @@ void runtime_frames_free(struct runtime_frames *frames)
 	if (!frames)
 		return;
 	programs_close(frames->programs);
-	hashtable_free(&frames->entries, free_linked, frames);
+	hashtable_visit(&frames->entries, free_linked, frames);
+	hashtable_free(&frames->entries, NULL);
 	free(frames);
 }
 
 static struct process_entry *find_entry(const struct runtime_frames *frames, pid_t pid)
 {
-	struct hashlink *link = hashtable_first(&frames->entries, hash_pid(pid));
-
-	return link ? container_of(link, struct process_entry, link) : NULL; /* one pid, one hash */
+	/* One pid, one hash. */
+	return HASHTABLE_FIRST(struct process_entry, link, &frames->entries, hash_pid(pid));
 }
 
 static struct process_entry *add_entry(struct runtime_frames *frames, pid_t pid)

@@ -191,9 +191,8 @@ static void dso_free(struct dso *dso)
 	free(dso);
 }
 
-static void free_link(struct hashlink *link, void *arg)
+static void free_link(struct hashlink *link)
 {
-	(void)arg;
 	dso_free(container_of(link, struct dso, link));
 }
 
@@ -201,7 +200,7 @@ void dso_cache_free(struct dso_cache *cache)
 {
 	if (!cache)
 		return;
-	hashtable_free(&cache->dsos, free_link, NULL);
+	hashtable_free(&cache->dsos, free_link);
 	known_names_free(&cache->names);
 	roots_free(cache->roots);
 	free(cache);
@@ -375,14 +374,9 @@ static void place_again(struct dso_cache *cache, struct dso *dso, pid_t pid, con
 /* Finds the dso of a file that was released and is mapped again. */
 static struct dso *find_left(const struct dso_cache *cache, const struct file *file)
 {
-	struct hashlink *link = hashtable_first(&cache->dsos, dso_hash_version(&file->st));
-
-	for (; link; link = hashtable_next(link)) {
-		struct dso *dso = container_of(link, struct dso, link);
-
+	for_each_linked(struct dso, dso, link, &cache->dsos, dso_hash_version(&file->st))
 		if (dso_has_left(dso) && file_is_same_version(&dso->version, &file->st))
 			return dso;
-	}
 	return NULL;
 }
 
@@ -424,15 +418,10 @@ static struct dso *dso_of_file(struct dso_cache *cache, struct file *file, pid_t
 static struct dso *find_memory(const struct dso_cache *cache, enum dso_kind kind, const char *name,
 			       const struct stat *st, uint64_t hash)
 {
-	struct hashlink *link = hashtable_first(&cache->dsos, hash);
-
-	for (; link; link = hashtable_next(link)) {
-		struct dso *dso = container_of(link, struct dso, link);
-
+	for_each_linked(struct dso, dso, link, &cache->dsos, hash)
 		if (dso->kind == kind && dso->dev == st->st_dev && dso->ino == st->st_ino &&
 		    !strcmp(dso->name, name))
 			return dso;
-	}
 	return NULL;
 }
 

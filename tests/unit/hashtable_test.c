@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The chained table: found again after growing, equal hashes beside each other, removal. */
-#include "base/container.h"
 #include "base/hash.h"
 #include "base/hashtable.h"
 #include "base/search.h"
@@ -17,11 +16,9 @@ static struct cell cells[MANY];
 
 static struct cell *find(const struct hashtable *table, uint64_t key, uint64_t hash)
 {
-	struct hashlink *link = hashtable_first(table, hash);
-
-	for (; link; link = hashtable_next(link))
-		if (container_of(link, struct cell, link)->key == key)
-			return container_of(link, struct cell, link);
+	for_each_linked(struct cell, cell, link, table, hash)
+		if (cell->key == key)
+			return cell;
 	return NULL;
 }
 
@@ -46,7 +43,15 @@ static size_t count_found(const struct hashtable *table, uint64_t n_hashes)
 	return found;
 }
 
-static void count_link(struct hashlink *link, void *arg)
+static size_t n_freed;
+
+static void count_freed(struct hashlink *link)
+{
+	(void)link;
+	n_freed++;
+}
+
+static void count_visited(struct hashlink *link, void *arg)
 {
 	(void)link;
 	++*(size_t *)arg;
@@ -57,7 +62,7 @@ TEST(an_empty_table_holds_nothing)
 	struct hashtable table = {};
 
 	CHECK(!hashtable_first(&table, 0));
-	hashtable_free(&table, NULL, NULL);
+	hashtable_free(&table, NULL);
 }
 
 TEST(finds_everything_after_growing)
@@ -67,9 +72,9 @@ TEST(finds_everything_after_growing)
 
 	CHECK_EQ(count_found(&table, MANY), MANY);
 	CHECK(!find(&table, MANY, hash_add(0, MANY)));
-	hashtable_visit(&table, count_link, &visited);
+	hashtable_visit(&table, count_visited, &visited);
 	CHECK_EQ(visited, MANY);
-	hashtable_free(&table, NULL, NULL);
+	hashtable_free(&table, NULL);
 	CHECK_EQ(table.count, 0);
 }
 
@@ -78,21 +83,21 @@ TEST(tells_elements_with_equal_hashes_apart)
 	struct hashtable table = fill(100);
 
 	CHECK_EQ(count_found(&table, 100), MANY);
-	hashtable_free(&table, NULL, NULL);
+	hashtable_free(&table, NULL);
 }
 
 TEST(removes_one_and_leaves_the_others)
 {
 	struct hashtable table = fill(100);
-	size_t freed = 0;
 
+	n_freed = 0;
 	for (uint64_t i = 0; i < MANY; i += 2)
 		hashtable_remove(&table, &cells[i].link);
 	CHECK_EQ(table.count, MANY / 2);
 	CHECK_EQ(count_found(&table, 100), MANY / 2);
 	CHECK(!find(&table, 0, hash_add(0, 0)));
-	hashtable_free(&table, count_link, &freed);
-	CHECK_EQ(freed, MANY / 2);
+	hashtable_free(&table, count_freed);
+	CHECK_EQ(n_freed, MANY / 2);
 }
 
 TEST(a_rank_is_the_number_of_keys_up_to_it)

@@ -54,11 +54,10 @@ struct lock_table *lock_table_new(void)
 	return mem_zalloc(1, sizeof(struct lock_table));
 }
 
-static void free_row(struct hashlink *link, void *arg)
+static void free_row(struct hashlink *link)
 {
 	struct row *row = container_of(link, struct row, link);
 
-	(void)arg;
 	free(row->wakers);
 	free(row);
 }
@@ -67,7 +66,7 @@ void lock_table_free(struct lock_table *table)
 {
 	if (!table)
 		return;
-	hashtable_free(&table->by_lock, free_row, NULL);
+	hashtable_free(&table->by_lock, free_row);
 	free(table);
 }
 
@@ -85,12 +84,11 @@ static void add_sums(struct sums *sums, const struct sums *more)
 static struct row *find_row(struct lock_table *table, const struct lock_name *lock)
 {
 	uint64_t hash = lock_name_hash(lock);
-	struct hashlink *link = hashtable_first(&table->by_lock, hash);
 	struct row *row;
 
-	for (; link; link = hashtable_next(link))
-		if (lock_name_is_same(container_of(link, struct row, link)->lock, lock))
-			return container_of(link, struct row, link);
+	for_each_linked(struct row, known, link, &table->by_lock, hash)
+		if (lock_name_is_same(known->lock, lock))
+			return known;
 	row = mem_zalloc(1, sizeof(*row));
 	row->lock = lock;
 	hashtable_add(&table->by_lock, &row->link, hash);

@@ -67,27 +67,25 @@ struct v8_calls {
 
 /* ---- caches ---- */
 
-static void free_known(struct hashlink *link, void *arg)
+static void free_known(struct hashlink *link)
 {
 	struct known *known = container_of(link, struct known, link);
 
-	(void)arg;
 	free(known->name);
 	free(known->file);
 	free(known);
 }
 
-static void free_result(struct hashlink *link, void *arg)
+static void free_result(struct hashlink *link)
 {
-	(void)arg;
 	free(container_of(link, struct result, link));
 }
 
 /* Results refer to names. */
 static void evict(struct v8_calls *calls)
 {
-	hashtable_free(&calls->results, free_result, NULL);
-	hashtable_free(&calls->known, free_known, NULL);
+	hashtable_free(&calls->results, free_result);
+	hashtable_free(&calls->known, free_known);
 }
 
 struct v8_calls *v8_calls_new(pid_t pid, const struct v8_file *v8, bool lines)
@@ -150,16 +148,11 @@ static uint64_t hash_known(uint32_t tid, uint32_t script_id, uint32_t literal_id
 static struct known *find_known(const struct v8_calls *calls, uint32_t tid, uint32_t script_id,
 				uint32_t literal_id)
 {
-	struct hashlink *link =
-		hashtable_first(&calls->known, hash_known(tid, script_id, literal_id));
-
-	for (; link; link = hashtable_next(link)) {
-		struct known *known = container_of(link, struct known, link);
-
+	for_each_linked(struct known, known, link, &calls->known,
+			hash_known(tid, script_id, literal_id))
 		if (known->tid == tid && known->script_id == script_id &&
 		    known->literal_id == literal_id)
 			return known;
-	}
 	return NULL;
 }
 
@@ -305,16 +298,12 @@ static bool is_valid(const struct v8_calls *calls, const struct result *result)
 static const struct result *get_result(struct v8_calls *calls, const struct about *about,
 				       uint64_t word, uint64_t pc)
 {
-	struct hashlink *link = hashtable_first(&calls->results, hash_result(word, pc));
-
-	for (; link; link = hashtable_next(link)) {
-		struct result *result = container_of(link, struct result, link);
-
+	for_each_linked(struct result, result, link, &calls->results, hash_result(word, pc)) {
 		if (result->word != word || result->pc != pc)
 			continue;
 		if (is_valid(calls, result))
 			return result;
-		hashtable_remove(&calls->results, link);
+		hashtable_remove(&calls->results, &result->link);
 		free(result);
 		break;
 	}

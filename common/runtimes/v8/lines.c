@@ -37,18 +37,17 @@ struct v8_lines *v8_lines_new(void)
 	return mem_zalloc(1, sizeof(struct v8_lines));
 }
 
-static void free_script(struct hashlink *link, void *arg)
+static void free_script(struct hashlink *link)
 {
 	struct script *script = container_of(link, struct script, link);
 
-	(void)arg;
 	free(script->ends);
 	free(script);
 }
 
 static void evict(struct v8_lines *lines)
 {
-	hashtable_free(&lines->scripts, free_script, NULL);
+	hashtable_free(&lines->scripts, free_script);
 	*lines = (struct v8_lines){ 0 };
 }
 
@@ -95,16 +94,11 @@ static uint64_t hash_script(pid_t pid, uint32_t id, uint64_t source)
 
 static struct script *find_script(const struct v8_lines *lines, const struct script *wanted)
 {
-	struct hashlink *link = hashtable_first(
-		&lines->scripts, hash_script(wanted->pid, wanted->id, wanted->source));
-
-	for (; link; link = hashtable_next(link)) {
-		struct script *script = container_of(link, struct script, link);
-
+	for_each_linked(struct script, script, link, &lines->scripts,
+			hash_script(wanted->pid, wanted->id, wanted->source))
 		if (script->pid == wanted->pid && script->id == wanted->id &&
 		    script->source == wanted->source && script->length == wanted->length)
 			return script;
-	}
 	return NULL;
 }
 
@@ -123,7 +117,7 @@ static struct script *add_script(struct v8_lines *lines, const struct v8_heap *h
 	find_ends(script, &text);
 	free(text.bytes);
 	if (script->n > MAX_LINES) {
-		free_script(&script->link, NULL);
+		free_script(&script->link);
 		return NULL;
 	}
 	lines->n += script->n + LINES_PER_SCRIPT;
