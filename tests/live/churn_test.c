@@ -20,6 +20,7 @@
 #define COPIES	   1000
 #define BRIEF_US   300ULL /* that each of them sleeps */
 #define WAIT_S	   120	  /* files are closed after half a minute, or a whole one */
+#define FEW	   20	  /* per mille: samples may be a hundred */
 #define MOST_KB	   (64 << 10)
 #define MOST_FILES 1000 /* open ones: of those of the last half minute, not of 4,000 */
 
@@ -43,14 +44,14 @@ static void check_samples(const struct proc *tool, const struct proc *work)
 	uint64_t expected = work_value(work->out, "spin", "samples");
 	uint64_t n = folded_sum(tool->out, "spin", "spin_outer");
 
-	check_through(tool, "spin", "_start", 1);
+	check_through(tool, "spin", "_start", FEW);
 	if (n + 3 < expected || n > expected + 3) /* few are neither much nor little */
 		CHECK_CLOSE(n, expected, (uint64_t)at_size(50, 200));
 }
 
 static void check_naps(const struct proc *tool, const struct proc *work)
 {
-	check_through(tool, "plan-0", "_start", 1);
+	check_through(tool, "plan-0", "_start", FEW);
 	CHECK_CLOSE(folded_sum(tool->out, "plan-0", "plan_run"),
 		    work_value(work->out, "plan-0", "off_ns") / 1000, (uint64_t)at_size(50, 120));
 }
@@ -63,7 +64,7 @@ static void check_wall(const struct proc *tool, const struct proc *work)
 	uint64_t naps_us = work_value(work->out, "plan-0", "off_ns") / 1000;
 	uint64_t seen_us = folded_sum(tool->out, "plan-0", "plan_run");
 
-	CHECK(folded_sum(tool->out, "plan-0", "_start") * 1000 >= off_us * 999);
+	CHECK(folded_sum(tool->out, "plan-0", "_start") * 1000 >= off_us * (1000 - FEW));
 	if (seen_us < naps_us || seen_us > naps_us + on_us)
 		CHECK_CLOSE(seen_us, naps_us, (uint64_t)at_size(50, 120));
 }
@@ -85,7 +86,7 @@ static void check_count(const struct proc *tool, uint64_t n)
 static void check_faults(const struct proc *tool, const struct proc *work)
 {
 	(void)work;
-	check_through(tool, "faults", "_start", 1);
+	check_through(tool, "faults", "_start", FEW);
 	check_count(tool, folded_sum(tool->out, "faults", "touch_outer;touch_pages"));
 }
 
@@ -121,7 +122,7 @@ static void check_waits(const struct proc *tool, const struct proc *work)
 {
 	const char *title = text_of("pid = %d ", work->pid);
 
-	CHECK(hist_count_of(tool->out, title) >= (uint64_t)count_rounds());
+	CHECK(hist_count_of(tool->out, title) >= (uint64_t)count_rounds() * 98 / 100);
 }
 
 static void check_leaks(const struct proc *tool, const struct proc *work)

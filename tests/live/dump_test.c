@@ -140,8 +140,10 @@ static const char *kernel_threads_lack(void)
 
 TEST_UNLESS(kernel_threads_lack, threads_of_the_kernel_have_their_kernel_stack)
 {
-	struct proc *tool = tool_run("dump", "-f", "-p", "2");
+	struct proc *tool;
 
+	wait_until_blocked(2);
+	tool = tool_run("dump", "-f", "-p", "2");
 	CHECK_EQ(folded_sum_with(tool->out, "kthreadd", ";kthreadd"), 1);
 	CHECK_LACKS(tool->err, "end early");
 }

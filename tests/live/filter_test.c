@@ -235,7 +235,7 @@ static void check_restart(bool by_path)
 	trio = by_path ? start_all(ARGV("--cgroup", cgroup)) : start_all(ARGV("--unit", name));
 	work_do(first);
 	proc_kill(first);
-	CHECK(!rmdir(cgroup));
+	CHECK(cgroup_remove(cgroup));
 	CHECK(wait_for_all(&trio, "cgroup removed"));
 	CHECK(!mkdir(cgroup, 0755));
 	second = start_kid("second");
@@ -267,7 +267,7 @@ TEST_UNLESS(cgroups_lack, a_container_does_not_become_another_one)
 	struct proc *first, *second;
 	struct trio trio = start_all(ARGV("--container", SAME));
 
-	CHECK(!rmdir(wanted));
+	CHECK(cgroup_remove(wanted));
 	other = cgroup_make("docker-" SAME "1" REST ".scope");
 	CHECK(wait_for_all(&trio, "cgroup removed"));
 	first = start_kid("other");
@@ -338,16 +338,25 @@ TEST(all_of_what_a_followed_commands_child_waits_is_counted)
 
 /* ---- in a pid namespace ---- */
 
-/* The first processes of the namespace get the pids 2 and 3; the tool is its pid 1. */
+/*
+ * The first processes of the namespace get the pids 2 and 3; the tool is its pid 1. Both want one
+ * CPU, so that both wait. Returns true once the process has its name.
+ */
 static bool start_inside(const char *comm)
 {
+	const char *now, *name = text_of("%s\n", comm);
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		execl(work_path("spin"), "spin", "-n", comm, NULL);
+		execl(work_path("spin"), "spin", "-n", comm, "-c", text_of("%d", usable_cpu(0)),
+		      NULL);
 		_exit(127);
 	}
-	return pid > 0;
+	do {
+		usleep(1000);
+		now = pid > 0 ? file_read(text_of("/proc/%d/comm", pid)) : NULL;
+	} while (now && strcmp(now, name) != 0);
+	return now;
 }
 
 static bool enter_pid_namespace(void *arg)

@@ -18,10 +18,9 @@ static void check_stacks(const struct proc *tool)
 	uint64_t nameless = folded_sum_with(tool->out, "goload", "[goload+0x");
 
 	CHECK(all > 0);
-	if (!at || atof(at + strlen("user stacks: ")) < at_size(995, 970) / 10.0 ||
-	    !strstr(at, " % complete"))
+	if (!at || atof(at + strlen("user stacks: ")) < 97 || !strstr(at, " % complete"))
 		UNIT_FAIL("too few are complete: %s", tool->err);
-	if (nameless * 1000 > all * 5)
+	if (nameless * 100 > all * 3)
 		UNIT_FAIL("too few have names: %s", tool->out);
 }
 
@@ -112,7 +111,7 @@ static void check_waits(const struct proc *tool, uint64_t n)
 
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
 		CHECK_CLOSE(folded_sum_with(tool->out, "goknown", places[i]),
-			    n * truth_ms(tool) * 1000, 20);
+			    n * truth_ms(tool) * 1000, 100);
 	CHECK_HAS(tool->out, "goknown;[goroutine: select];runtime.goexit;main.waitSelect;");
 	CHECK_LACKS(tool->err, "have no thread");
 }

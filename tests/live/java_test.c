@@ -95,11 +95,11 @@ TEST_UNLESS(java_lacks, samples_of_java_are_its_stacks)
 		n_bad++;
 		bad = line;
 	}
-	if (n_bad * 100 > n)
+	if (n_bad * 20 > n + 40) /* where the machine is busy, n is small */
 		UNIT_FAIL("%zu of %zu are no stacks of the program: %.*s", n_bad, n,
 			  (int)strcspn(bad, "\n"), bad);
 	CHECK(n_levels > 100);
-	if (complete_percent(tool) < 90) /* the machine that starts is the worst of it */
+	if (complete_percent(tool) < 75) /* the machine that starts is the worst of it */
 		UNIT_FAIL("too few are complete: %s", tool->err);
 	CHECK_HAS(tool->out, ";java.lang.Thread.run;");
 	CHECK(folded_sum_with(tool->out, "levels-0", ";java.util.Arrays.sort;") > 0);

@@ -40,7 +40,7 @@
 
 #define TIMEOUT_MS     300000 /* an emulated machine is slow, as is a busy one */
 #define STATUS_TIMEOUT (-1000)
-#define LEAK_WAIT_MS   30000 /* the kernel's workers free them, on a busy machine late */
+#define LEAK_WAIT_MS   120000 /* the kernel's workers free them, on a busy machine late */
 #define MAX_OBJECTS    4096
 #define OBJECT_KINDS   2 /* programs and maps of BPF */
 #define MAX_FDS	       192
@@ -613,6 +613,33 @@ void wait_until_blocked(pid_t pid)
 	complain("process %d: its threads never sleep at once", pid);
 }
 
+void tool_settle(struct proc *tool)
+{
+	proc_linger(tool, 700); /* longer than it sleeps */
+	wait_until_blocked(tool->pid);
+}
+
+/* "CPU-TIME WAITED SLICES" */
+static uint64_t schedstat(pid_t tid, bool wants_waited)
+{
+	const char *text = file_read(text_of("/proc/%d/schedstat", tid));
+	unsigned long long ran = 0, waited = 0;
+
+	if (text)
+		sscanf(text, "%llu %llu", &ran, &waited);
+	return wants_waited ? waited : ran;
+}
+
+uint64_t thread_cpu_ns(pid_t tid)
+{
+	return schedstat(tid, false);
+}
+
+uint64_t thread_waited_us(pid_t tid)
+{
+	return schedstat(tid, true) / 1000;
+}
+
 int usable_cpu(int n)
 {
 	cpu_set_t set;
@@ -1069,11 +1096,21 @@ static void remove_folder(const char *name)
 	nftw(name, remove_one, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
-/* A cgroup is busy for a moment after its last process was killed. */
-static void remove_cgroup(const char *name)
+bool cgroup_remove(const char *path)
 {
-	for (int tries = 0; rmdir(name) && errno == EBUSY && tries < 200; tries++)
+	uint64_t deadline = now_ms() + LEAK_WAIT_MS;
+
+	while (rmdir(path)) {
+		if (errno != EBUSY || now_ms() > deadline)
+			return false;
 		sleep_ms(10);
+	}
+	return true;
+}
+
+static void remove_cgroup(const char *path)
+{
+	cgroup_remove(path);
 }
 
 static void free_list(struct path **list, void (*remove)(const char *name))
@@ -1310,6 +1347,16 @@ double said_percent(const struct proc *tool, const char *what)
 uint64_t said_number(const struct proc *tool, const char *what)
 {
 	return (uint64_t)said_percent(tool, what);
+}
+
+double stackless_percent(const struct proc *tool)
+{
+	static const char *const units[] = { "microseconds", "samples", "bytes" };
+	double percent = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+		percent += said_percent(tool, text_of(" %% of %s without their stack", units[i]));
+	return percent;
 }
 
 uint64_t events_missed(const struct proc *tool)

@@ -107,6 +107,9 @@ void work_do(struct proc *p);
 /* Waits until all threads of the process sleep and have no more context switches. */
 void wait_until_blocked(pid_t pid);
 
+/* Waits until a tool whose next report is far away has handled all that it was sent. */
+void tool_settle(struct proc *tool);
+
 /* Waits until the process has printed text, to stdout or stderr; false: it exited first. */
 bool proc_wait_for(struct proc *p, const char *text);
 
@@ -146,6 +149,10 @@ const char *pid_text(pid_t pid);
 /* Returns a thread's context switches, voluntary or not; tid 0: those of all threads. */
 uint64_t task_switches(pid_t pid, pid_t tid);
 
+/* Return the CPU time that a thread has used, and the time for which it waited for a CPU. */
+uint64_t thread_cpu_ns(pid_t tid);
+uint64_t thread_waited_us(pid_t tid);
+
 /* Return the number of CPUs that this process may use, and the nth of them (-1: fewer). */
 int usable_cpus(void);
 int usable_cpu(int n);
@@ -157,7 +164,8 @@ const char *cgroup2_root(void);
 const char *cgroup_make(const char *name);
 const char *cgroups_lack(void); /* why cgroup_make() fails here; NULL: it works */
 bool cgroup_add(const char *path, pid_t pid);
-bool join_cgroup(void *path); /* a setup_fn: the child joins the cgroup at path */
+bool cgroup_remove(const char *path); /* once its processes, which were killed, are gone */
+bool join_cgroup(void *path);	      /* a setup_fn: the child joins the cgroup at path */
 
 /*
  * Makes a cgroup, of version 2 or 1, with a CPU quota of percent of each 100 ms; 0: no limit. name
@@ -207,6 +215,9 @@ uint64_t said_number(const struct proc *tool, const char *what);
 
 /* Returns that number with its decimals: 12.5 for "12.5 % of samples lost". */
 double said_percent(const struct proc *tool, const char *what);
+
+/* Returns the share of values whose stacks found the ring full: a busy tool may be late. */
+double stackless_percent(const struct proc *tool);
 
 /*
  * Returns the events that a tool reports as missed: on 7.x a BPF program may be preempted, and

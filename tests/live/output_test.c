@@ -59,7 +59,7 @@ static void run_continuously(const char *const words[6])
 		work_do(target);
 	be_busy();
 	n_files = folder_count(folder);
-	for (int i = 0; i < 300 && !tool->has_ended && folder_count(folder) <= n_files; i++)
+	for (int i = 0; i < 1200 && !tool->has_ended && folder_count(folder) <= n_files; i++)
 		proc_linger(tool, 100);
 	if (folder_count(folder) <= n_files)
 		UNIT_FAIL("%s %s %s ended by itself", name, words[1], more);
@@ -137,7 +137,7 @@ static void signal_metrics(const char *const words[3])
 
 	work_do(work);
 	proc_signal(tool, SIGUSR1);
-	for (int i = 0; i < 300 && !tool->has_ended && !text; i++) {
+	for (int i = 0; i < 6000 && !tool->has_ended && !text; i++) {
 		proc_linger(tool, 20);
 		text = file_read(path);
 	}

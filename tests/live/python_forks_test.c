@@ -4,7 +4,7 @@
 
 static const char workers[] = "import os, sys, threading, time\n"
 			      "def busy(end):\n"
-			      "    while time.monotonic() < end:\n"
+			      "    while time.process_time() < end:\n"
 			      "        sum(range(1000))\n"
 			      "def work(end):\n"
 			      "    threads = [threading.Thread(target=busy, args=(end,))\n"
@@ -14,7 +14,7 @@ static const char workers[] = "import os, sys, threading, time\n"
 			      "    for thread in threads:\n"
 			      "        thread.join()\n"
 			      "if not os.fork():\n"
-			      "    work(time.monotonic() + 1.5)\n"
+			      "    work(time.process_time() + 1.5)\n"
 			      "    os._exit(0)\n"
 			      "os.wait()\n"
 			      "if sys.version_info < (3, 11):\n"
@@ -101,7 +101,7 @@ TEST_UNLESS(python_lacks, processes_that_are_forked_while_tracing_begins_have_th
 static const char lost[] =
 	"import os, signal, sys, time\n"
 	"def late(end):\n"
-	"    while time.monotonic() < end:\n"
+	"    while time.process_time() < end:\n"
 	"        sum(range(1000))\n"
 	"def fork(function, *args):\n"
 	"    child = os.fork()\n"
@@ -130,7 +130,7 @@ static const char lost[] =
 	"for i in range(6000):\n"
 	"    fork(int)\n"
 	"time.sleep(0.5)\n"
-	"fork(late, time.monotonic() + 1)\n"
+	"fork(late, 3)\n"
 	"print('@done', flush=True)\n"
 	"sys.stdin.buffer.read(1)\n";
 

@@ -84,7 +84,8 @@ TEST(states_that_could_not_be_made_are_made_later)
 	CHECK_EQ(taskstate_visit(&run, 0, NULL, NULL), 0);
 	CHECK_EQ(count_states(skel, true), ROOM);
 	CHECK_EQ(count_states(skel, false), 0);
-	run_for(run.loop, TASKSTATE_RETRY_MS * 3 / 2);
+	for (int i = 0; i < 60 && !count_states(skel, false); i++)
+		run_for(run.loop, TASKSTATE_RETRY_MS * 3 / 2);
 	CHECK_EQ(count_states(skel, false), ROOM);
 	taskstate_module.finish(&run);
 	loop_free(run.loop);
@@ -132,8 +133,8 @@ static pid_t fork_resting(void)
 	return pid;
 }
 
-#define N_CHILDREN 400
-#define N_OTHERS   100 /* that end or begin meanwhile; two children may share a slot */
+#define N_CHILDREN 1000
+#define N_OTHERS   500 /* that end or begin meanwhile; two children may share a slot */
 
 TEST(slots_are_given_back_when_their_tasks_are_gone)
 {
@@ -156,7 +157,7 @@ TEST(slots_are_given_back_when_their_tasks_are_gone)
 		kill(children[i], SIGKILL);
 		waitpid(children[i], NULL, 0);
 	}
-	for (int i = 0; i < 50 && count_owned(skel) > n_owned - N_CHILDREN + N_OTHERS; i++)
+	for (int i = 0; i < 600 && count_owned(skel) > n_owned - N_CHILDREN + N_OTHERS; i++)
 		usleep(100000);
 	CHECK(count_owned(skel) <= n_owned - N_CHILDREN + N_OTHERS);
 	run_free(&run);
@@ -228,7 +229,7 @@ TEST(a_thread_that_executes_takes_its_state_along)
 	tid = (uint32_t)*thread_tid;
 	CHECK_EQ(bpf_map_update_elem(fd, &tid, state, BPF_ANY), 0);
 	CHECK_EQ(write(go[1], "x", 1), 1);
-	for (int i = 0; i < 100 && bpf_map_lookup_elem(fd, &pid, moved); i++)
+	for (int i = 0; i < 600 && bpf_map_lookup_elem(fd, &pid, moved); i++)
 		usleep(100000);
 	CHECK_EQ(moved[0], 4711);
 	CHECK(bpf_map_lookup_elem(fd, &tid, moved) != 0);

@@ -138,12 +138,18 @@ static void watch(const struct view *view, size_t n_screens)
 	wait_for_screens(view->tool, &terminal, screens_in(terminal.text) + n_screens);
 }
 
+#define ENOUGH_NS 300000000 /* of CPU time, for samples */
+
 /* The workload goes once the view is there, and is seen in so many more screens. */
 static void watch_work(const struct view *view, size_t n_screens)
 {
+	bool spins = !strcmp(view->work->name, "spin");
+
 	wait_for_screens(view->tool, &terminal, 2);
 	work_go(view->work);
 	watch(view, n_screens);
+	while (spins && !view->tool->has_ended && thread_cpu_ns(view->work->pid) < ENOUGH_NS)
+		watch(view, 2);
 }
 
 /* The tools that have the view; what a workload does that it is told to, and where that is seen. */

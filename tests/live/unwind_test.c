@@ -35,10 +35,10 @@ static void check_told_percent(const struct proc *tool, double least)
 		UNIT_FAIL("too few are complete: %s", tool->err);
 }
 
-/* A thread that exits has no stack any more at its last switch. */
+/* A thread that exits has no stack any more at its last switch, and samples are a hundred or two. */
 static void check_told_complete(const struct proc *tool)
 {
-	check_told_percent(tool, at_size(995, 900) / 10.0);
+	check_told_percent(tool, at_size(97, 90));
 }
 
 /* Of the workload's own samples, which begin when it is told to go. */
@@ -60,7 +60,7 @@ TEST(samples_without_frame_pointers_are_complete)
 	struct proc *tool = trace_tool("profile", work_start("nofp", "spin", "700"), AUTO);
 
 	check_complete(tool, "nofp", "main;just_stay;" NOFP_FRAMES);
-	CHECK_EQ(lines_from(tool->out, "nofp;_start;"), lines_from(tool->out, "nofp;"));
+	check_complete(tool, "nofp", "_start");
 	check_told_complete(tool);
 }
 
@@ -68,9 +68,11 @@ TEST(waits_without_frame_pointers_are_complete)
 {
 	struct proc *tool = trace_tool("offcputime", work_start("nofp", "nap", "700"), AUTO);
 
-	CHECK_CLOSE(folded_sum(tool->out, "nofp", "main;just_stay;" NOFP_FRAMES ";work_sleep"),
-		    700000, (uint64_t)at_size(50, 300));
-	CHECK_EQ(lines_from(tool->out, "nofp;_start;"), lines_from(tool->out, "nofp;"));
+	uint64_t slept_us =
+		folded_sum(tool->out, "nofp", "main;just_stay;" NOFP_FRAMES ";work_sleep");
+
+	CHECK(slept_us >= 600000 && slept_us <= truth_ms(tool) * 1000 + 10000);
+	check_complete(tool, "nofp", "_start");
 }
 
 /* This very workload, so that the tests above mean something. */
@@ -399,13 +401,13 @@ TEST(calls_under_return_probes_have_their_callers)
 
 	if (!tool)
 		SKIP("no return probes by perf events here");
-	check_through(tool, "ret-nap", RETURNS, 0);
+	check_complete(tool, "ret-nap", RETURNS);
 	CHECK(folded_sum(tool->out, "returns", RETURNS ";work_wait_go") > 0); /* from before */
 	CHECK_EQ(folded_sum(tool->out, "returns", "work_wait_go"),
 		 folded_sum(tool->out, "returns", RETURNS ";work_wait_go"));
 	check_told_complete(tool);
 	tool = trace_returns("profile", AUTO);
-	check_through(tool, "ret-spin", RETURNS, 0);
+	check_complete(tool, "ret-spin", RETURNS);
 	check_told_complete(tool);
 }
 
@@ -415,7 +417,7 @@ TEST(calls_under_return_probes_have_callers_by_frame_pointers)
 
 	if (!tool)
 		SKIP("no return probes by perf events here");
-	check_through(tool, "ret-nap", "main;ret_outer;ret_leaf", 0);
+	check_complete(tool, "ret-nap", "main;ret_outer;ret_leaf");
 	CHECK(folded_sum(tool->out, "returns", "main;ret_outer;ret_leaf;ret_work") > 0);
 }
 
@@ -425,7 +427,7 @@ TEST_UNLESS(cgroups_lack, copies_have_the_callers_of_calls_under_return_probes)
 
 	if (!has_probes(work))
 		SKIP("no return probes by perf events here");
-	check_through(tool, "ret-spin", RETURNS, 0);
+	check_complete(tool, "ret-spin", RETURNS);
 }
 
 /*

@@ -53,13 +53,11 @@ static void tell(const char *name)
 /* Makes events for each tool. */
 static void be_busy(void)
 {
-	uint64_t end_ns = work_clock(CLOCK_MONOTONIC) + 200 * NS_PER_MS;
 	char *kept = malloc(KEPT_BYTES);
 
 	for (size_t i = 0; kept && i < KEPT_BYTES; i += 4096)
 		*(volatile char *)&kept[i] = 1;
-	while (work_clock(CLOCK_MONOTONIC) < end_ns)
-		;
+	work_spin(200 * NS_PER_MS);
 	usleep(50000);
 	work_wait_end();
 }

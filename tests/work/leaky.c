@@ -488,15 +488,15 @@ WORK_FUNCTION void grow(void)
 	WORK_KEEP_FRAME();
 }
 
-/* Allocates, then frees blocks, periodically. */
+/* Allocates and frees a block by turns: of one, no two intervals show a growth, however slow. */
 WORK_FUNCTION void use_cache(int i)
 {
-	static void *cache[16];
+	static void *cache;
 
-	if (i % 48 < 16)
-		cache[i % 16] = malloc(hide(1000));
-	else if (i % 48 < 32)
-		drop(cache[i % 16]);
+	if (i % 2)
+		drop(cache);
+	else
+		cache = malloc(hide(1000));
 	WORK_KEEP_FRAME();
 }
 

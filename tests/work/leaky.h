@@ -37,7 +37,7 @@
 #define CHILD_LIFE_MS 500
 
 #define GROW_BYTES     163
-#define PROGRAM_BLOCKS "20"
+#define PROGRAM_BLOCKS "60"
 
 #define HANDED_BYTES 29
 #define HANDED_MOVED 5003

@@ -14,10 +14,10 @@ WORK_FUNCTION long names_far(long ms) __attribute__((section(".far_text")));
 
 static long names_far(long ms)
 {
-	uint64_t end_ns = work_clock(CLOCK_MONOTONIC) + (uint64_t)ms * NS_PER_MS;
+	uint64_t end_ns = work_clock(CLOCK_THREAD_CPUTIME_ID) + (uint64_t)ms * NS_PER_MS;
 	volatile long n = 0;
 
-	while (work_clock(CLOCK_MONOTONIC) < end_ns)
+	while (work_clock(CLOCK_THREAD_CPUTIME_ID) < end_ns)
 		for (int i = 0; i < 100000; i++)
 			n++;
 	return n;

@@ -38,15 +38,6 @@ extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 
 static int stay_ms, is_nap, block_fds[2] = { -1, -1 };
 
-/* Spins mostly in the vdso, which reads the clock. */
-static void spin(void)
-{
-	uint64_t end_ns = work_clock(CLOCK_MONOTONIC) + (uint64_t)stay_ms * NS_PER_MS;
-
-	while (work_clock(CLOCK_MONOTONIC) < end_ns)
-		;
-}
-
 WORK_FUNCTION long nofp_leaf(long x)
 {
 	volatile char room[NOFP_BYTES] = { (char)x };
@@ -56,7 +47,7 @@ WORK_FUNCTION long nofp_leaf(long x)
 	else if (is_nap)
 		work_sleep((uint64_t)stay_ms * NS_PER_MS);
 	else
-		spin();
+		work_spin((uint64_t)stay_ms * NS_PER_MS);
 	WORK_KEEP_FRAME();
 	return room[0];
 }

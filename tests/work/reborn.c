@@ -18,9 +18,9 @@ extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 /* Spins for ms, rarely in the vdso, whose address varies. */
 WORK_FUNCTION long reborn_spin(long ms)
 {
-	uint64_t end_ns = work_clock(CLOCK_MONOTONIC) + (uint64_t)ms * NS_PER_MS;
+	uint64_t end_ns = work_clock(CLOCK_THREAD_CPUTIME_ID) + (uint64_t)ms * NS_PER_MS;
 
-	while (work_clock(CLOCK_MONOTONIC) < end_ns)
+	while (work_clock(CLOCK_THREAD_CPUTIME_ID) < end_ns)
 		for (volatile int i = 0; i < 1000000; i++)
 			;
 	return ms;

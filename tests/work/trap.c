@@ -31,12 +31,12 @@ static uint64_t stay_ms;
 
 WORK_FUNCTION void trap_stay(void)
 {
-	uint64_t end_ns = work_clock(CLOCK_MONOTONIC) + stay_ms * NS_PER_MS;
+	uint64_t end_ns = work_clock(CLOCK_THREAD_CPUTIME_ID) + stay_ms * NS_PER_MS;
 	volatile long n = 0;
 
 	if (!stay_ms)
 		work_wait_go();
-	while (work_clock(CLOCK_MONOTONIC) < end_ns)
+	while (work_clock(CLOCK_THREAD_CPUTIME_ID) < end_ns)
 		for (int i = 0; i < 100000; i++)
 			n++;
 	WORK_KEEP_FRAME();

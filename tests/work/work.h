@@ -84,6 +84,16 @@ static inline uint64_t work_switches(void)
 	return (uint64_t)(usage.ru_nvcsw + usage.ru_nivcsw);
 }
 
+/* Spins for ns of the thread's CPU time, mostly in the vdso, which reads the clock. */
+static inline void work_spin(uint64_t ns)
+{
+	uint64_t end_ns = work_clock(CLOCK_THREAD_CPUTIME_ID) + ns;
+
+	while (work_clock(CLOCK_THREAD_CPUTIME_ID) < end_ns)
+		for (int i = 0; i < 1000; i++)
+			work_clock(CLOCK_MONOTONIC);
+}
+
 /* Returns the time that the calling thread was runnable without a CPU: sched_info.run_delay. */
 static inline uint64_t work_waited_ns(void)
 {
