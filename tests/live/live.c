@@ -38,7 +38,7 @@
 #define LIVE_LIBRARY
 #include "live.h"
 
-#define TIMEOUT_MS     300000 /* an emulated machine is slow, as is a busy one */
+#define TIMEOUT_MS     600000 /* an emulated machine is slow, as is a busy one */
 #define STATUS_TIMEOUT (-1000)
 #define LEAK_WAIT_MS   120000 /* the kernel's workers free them, on a busy machine late */
 #define MAX_OBJECTS    4096

@@ -63,6 +63,7 @@ static const char crowd[] = "import os, select, signal, sys, time\n"
 			    "sys.stdin.buffer.read(1)\n"
 			    "for child in children:\n"
 			    "    os.read(ends[0], 1)\n"
+			    "time.sleep(2)\n"
 			    "for child in children:\n"
 			    "    os.kill(child, signal.SIGKILL)\n"
 			    "print('@children %d' % len(children))\n"
@@ -88,13 +89,13 @@ static int count_without(const char *script)
 
 /*
  * Children come all the time, a few of them between the loader's look around and BPF's first event:
- * none in some beginnings.
+ * none in some beginnings. They go on to nap, as a busy tool may be late for their first ones.
  */
 TEST_UNLESS(python_lacks, processes_that_are_forked_while_tracing_begins_have_them)
 {
 	const char *script = python_script("crowd.py", crowd);
 
-	for (int i = 0; i < at_size(6, 1); i++)
+	for (int i = 0; i < at_size(5, 1); i++)
 		CHECK_EQ(count_without(script), 0);
 }
 
