@@ -7,12 +7,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/dm-ioctl.h>
 #include <linux/loop.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "fuse.h"
@@ -247,11 +249,12 @@ TEST_UNLESS(disk_lacks, slow_requests_have_a_line_each)
 
 /* ---- bios, at the top ---- */
 
+/* Writes are too small to be split. */
 static void check_bios(const char *path)
 {
 	const char *name = strrchr(path, '/') + 1;
 	struct proc *work = work_start("disk", path, "write", "53", "8192", "read", "101", "4096",
-				       "buffered", "101", "4096", "mapped", "1", "131072");
+				       "buffered", "15", "4096");
 	struct disk_counts before = counts_of(name), now;
 	struct proc *tool = trace_work(work, ARGV("biolat", "--layer", "top", "-d", name, "--bytes",
 						  "--format", "json"));
@@ -265,7 +268,7 @@ static void check_bios(const char *path)
 
 static const char *bios_lack(void)
 {
-	struct proc *tool = tool_run("biolat", "--layer", "top", "1ms", "1");
+	const struct proc *tool = tool_try("biolat", "--layer", "top", "1ms", "1");
 
 	if (strstr(tool->err, "not supported by this kernel"))
 		return "bios have a device since Linux 5.12";
@@ -297,14 +300,139 @@ TEST_UNLESS(bios_lack, bios_belong_to_the_process_that_submits)
 {
 	struct proc *work = work_start("disk", disk_path, "read", "41", "4096", "write", "7",
 				       "4096", "flush", "5", "0");
+	struct disk_counts before = disk_counts();
 	struct proc *tool = trace_pid(work, "biolat", "--layer", "top", "-d", disk_name(), "-F");
 
 	CHECK_EQ(hist_count_of(tool->out, "operation = read\n"), 41);
 	CHECK_EQ(hist_count_of(tool->out, "operation = sync write\n"), 7);
-	CHECK_EQ(hist_count_of(tool->out, "operation = flush\n"), 5);
+	CHECK_EQ(hist_count_of(tool->out, "operation = flush\n"),
+		 disk_counts().flushes - before.flushes);
 	work = work_start("disk", disk_path, "read", "3", "8192");
 	tool = trace_pid(work, "biolat", "--layer", "top", "-d", disk_name(), "--slower", "1ns");
 	CHECK_EQ(lines_with(tool->out, text_of(" %-10s read ", disk_name())), 3);
+}
+
+/* ---- a volume of the device mapper on an array of two disks ---- */
+
+#define NULL_NS 10000000 /* completion_nsec of null_blk: tests/vm/init */
+
+static const char *const null_disks[] = { "nullb0", "nullb1" };
+
+static bool set_array(const char *file, const char *value)
+{
+	return file_write(text_of("/sys/block/md_test/md/%s", file), value);
+}
+
+static bool make_array(void)
+{
+	const char *number;
+
+	if (!file_write("/sys/module/md_mod/parameters/new_array", "md_test"))
+		return false;
+	set_array("level", "raid0");
+	set_array("raid_disks", "2");
+	set_array("metadata_version", "none");
+	set_array("chunk_size", "65536");
+	for (size_t i = 0; i < ARRAY_SIZE(null_disks); i++) {
+		number = file_read(text_of("/sys/block/%s/dev", null_disks[i]));
+		if (!number || !set_array("new_dev", number))
+			return false;
+		set_array(text_of("dev-%s/size", null_disks[i]), "32768");
+		set_array(text_of("dev-%s/slot", null_disks[i]), text_of("%zu", i));
+	}
+	return set_array("array_state", "active");
+}
+
+/* Requests something of the device mapper for the volume "test". Returns its name, or NULL. */
+static const char *ask_mapper(int fd, unsigned long what, uint32_t n_targets)
+{
+	struct {
+		struct dm_ioctl head;
+		struct dm_target_spec target;
+		char disk[64];
+	} request = { .head = { .version = { 4, 0, 0 },
+				.data_size = sizeof(request),
+				.data_start = sizeof(request.head),
+				.target_count = n_targets,
+				.name = "test" },
+		      .target = { .length = 65536, .target_type = "linear" },
+		      .disk = "/dev/md_test 0" };
+
+	if (ioctl(fd, what, &request))
+		return NULL;
+	return text_of("dm-%u", minor((dev_t)request.head.dev));
+}
+
+/* Makes a volume on the array. */
+static const char *make_volume(void)
+{
+	int fd = open("/dev/mapper/control", O_RDWR | O_CLOEXEC);
+	const char *name = NULL;
+
+	if (fd < 0)
+		return NULL;
+	if (ask_mapper(fd, DM_DEV_CREATE, 0) && ask_mapper(fd, DM_TABLE_LOAD, 1))
+		name = ask_mapper(fd, DM_DEV_SUSPEND, 0); /* without a flag: resume */
+	close(fd);
+	return name;
+}
+
+static char volume[32]; /* "dm-0" */
+
+static const char *volume_lacks(void)
+{
+	const char *name = *volume || !make_array() ? NULL : make_volume();
+
+	if (name)
+		snprintf(volume, sizeof(volume), "%s", name);
+	return *volume ? NULL : "no volume on an array of two disks can be made here";
+}
+
+/* Requests have the submitter of their bios: nobody else reads from these disks. */
+TEST_UNLESS(volume_lacks, a_stack_of_devices_counts_once_at_the_lowest)
+{
+	struct proc *work = work_start("disk", text_of("/dev/%s", volume), "read", "32", "4096");
+	struct proc *tool = trace_pid(work, "biolat", "-D");
+
+	CHECK_EQ(hist_count_of(tool->out, NULL), 32);
+	for (size_t i = 0; i < ARRAY_SIZE(null_disks); i++)
+		CHECK_EQ(hist_count_of(tool->out, text_of("disk = %s\n", null_disks[i])), 16);
+	CHECK_REFUSED("--layer top", "biolat", "-d", volume);
+}
+
+static const char *volume_or_bios_lack(void)
+{
+	const char *lack = volume_lacks();
+
+	return lack ? lack : bios_lack();
+}
+
+TEST_UNLESS(volume_or_bios_lack, a_stack_of_devices_counts_once_at_the_top)
+{
+	const char *path = text_of("/dev/%s", volume);
+	struct proc *work = work_start("disk", path, "read", "40", "4096");
+	struct proc *tool = trace_pid(work, "biolat", "--layer", "top", "-D");
+
+	CHECK_EQ(hist_count_of(tool->out, NULL), 40);
+	CHECK_EQ(hist_count_of(tool->out, text_of("disk = %s\n", volume)), 40);
+	check_bios(path);
+}
+
+static const char *nulls_lack(void)
+{
+	return access("/dev/nullb0", F_OK) ? "no disk of a known delay" : NULL;
+}
+
+TEST_UNLESS(nulls_lack, no_request_is_faster_than_its_disk)
+{
+	struct proc *work = work_start("disk", "/dev/nullb0", "read", "40", "4096");
+	struct proc *tool =
+		trace_pid(work, "biolat", "-d", "nullb0", "--slower", "1ns", "--format", "json");
+	const char *rest = tool->out, *line;
+
+	while ((line = line_with(&rest, "\"slow_request\"", "")))
+		CHECK(json_sum(line, "slow_request", "device_ns") >= NULL_NS);
+	CHECK_EQ(truth_value(tool), 40);
 }
 
 /* ---- a disk that hangs, and one that fails ---- */
