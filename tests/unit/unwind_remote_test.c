@@ -360,6 +360,48 @@ TEST(a_copied_stack_ends_in_code_of_java)
 	CHECK_EQ(reason, UNWIND_BAD_RULE);
 }
 
+/* Blocks of code that were freed and merged keep their parts' entries in the map of segments. */
+TEST(a_compiled_method_is_found_through_many_segments)
+{
+	enum { SEGMENT = 32, N = 40 };
+	static struct {
+		uint64_t size, used, method, begin, end;
+		const char *name;
+		uint32_t frame_words, zero;
+		uint8_t code[N * SEGMENT];
+	} block = { .used = 1, .method = 8, .name = "nmethod", .frame_words = 2 };
+	static uint8_t segments[N];
+	const uint64_t base = (uint64_t)&block, ip = (uint64_t)&block.code[(N - 4) * SEGMENT];
+	const uint64_t stack[] = { 0, ip + 8, 0, 0 };
+	const struct unwind_mapping mappings[] = { { .end = UINT64_MAX } };
+	struct runtime_process runtime = { .kind = RUNTIME_HOTSPOT };
+	struct hotspot_layout *l = &runtime.hotspot;
+
+	memset(segments, 1, sizeof(segments));
+	segments[0] = 0;
+	block.begin = (uint64_t)block.code;
+	block.end = block.begin + sizeof(block.code);
+	block.code[ip + 8 - 5 - block.begin] = 0xe8; /* call */
+	*l = (struct hotspot_layout){ .heaps[0] = { base, base + sizeof(segments) * SEGMENT,
+						    (uint64_t)segments },
+				      .log2_segment = 5,
+				      .header_bytes = 16,
+				      .block_used = 8,
+				      .blob_bytes = 64,
+				      .method = 16,
+				      .code_begin = 24,
+				      .code_end = 32,
+				      .name = 40,
+				      .frame_words = 48,
+				      .frame_complete = 52,
+				      .compile_id = 52,
+				      .has_code_addresses = true };
+	view = (struct unwind_view){ getpid(), own->tables, mappings, 1, .runtime = &runtime };
+	CHECK_EQ(walk(&(struct unwind_regs){ .ip = ip, .sp = (uint64_t)stack }, ours, MAX_FRAMES),
+		 2);
+	CHECK_EQ(ours[1], ip + 8);
+}
+
 /* As it is where a coroutine begins. */
 TEST(a_null_return_address_ends_the_walk_and_is_no_frame)
 {
