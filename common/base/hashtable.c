@@ -29,6 +29,19 @@ struct hashlink *hashtable_next(const struct hashlink *link)
 	return skip_others(link->next, link->hash);
 }
 
+struct hashlink *hashtable_after(const struct hashtable *table, const struct hashlink *link)
+{
+	size_t i = 0;
+
+	if (link && link->next)
+		return link->next;
+	if (link)
+		i = (link->hash & (table->n_buckets - 1)) + 1;
+	while (i < table->n_buckets && !table->buckets[i])
+		i++;
+	return i < table->n_buckets ? table->buckets[i] : NULL;
+}
+
 static void push(struct hashtable *table, struct hashlink *link)
 {
 	struct hashlink **bucket = bucket_of(table, link->hash);
@@ -37,28 +50,16 @@ static void push(struct hashtable *table, struct hashlink *link)
 	*bucket = link;
 }
 
-void hashtable_visit(struct hashtable *table, void (*visit)(struct hashlink *link, void *arg),
-		     void *arg)
-{
-	for (size_t i = 0; i < table->n_buckets; i++)
-		for (struct hashlink *link = table->buckets[i], *next; link; link = next) {
-			next = link->next;
-			visit(link, arg);
-		}
-}
-
-static void move_link(struct hashlink *link, void *arg)
-{
-	push(arg, link);
-}
-
 static void double_buckets(struct hashtable *table)
 {
 	struct hashtable bigger = *table;
 
 	bigger.n_buckets = table->n_buckets ? 2 * table->n_buckets : FIRST_BUCKETS;
 	bigger.buckets = mem_zalloc(bigger.n_buckets, sizeof(struct hashlink *));
-	hashtable_visit(table, move_link, &bigger);
+	for (struct hashlink *link = hashtable_after(table, NULL), *next; link; link = next) {
+		next = hashtable_after(table, link);
+		push(&bigger, link);
+	}
 	free(table->buckets);
 	*table = bigger;
 }
@@ -84,11 +85,11 @@ void hashtable_remove(struct hashtable *table, struct hashlink *link)
 
 void hashtable_free(struct hashtable *table, void (*free_link)(struct hashlink *link))
 {
-	for (size_t i = 0; free_link && i < table->n_buckets; i++)
-		for (struct hashlink *link = table->buckets[i], *next; link; link = next) {
-			next = link->next;
-			free_link(link);
-		}
+	for (struct hashlink *link = hashtable_after(table, NULL), *next; free_link && link;
+	     link = next) {
+		next = hashtable_after(table, link);
+		free_link(link);
+	}
 	free(table->buckets);
 	*table = (struct hashtable){};
 }

@@ -7,6 +7,7 @@
 #ifndef HASHTABLE_H
 #define HASHTABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,9 @@ struct hashtable {
 struct hashlink *hashtable_first(const struct hashtable *table, uint64_t hash);
 struct hashlink *hashtable_next(const struct hashlink *link);
 
+/* Returns the link after another in the whole table, the first one after NULL; NULL: no more. */
+struct hashlink *hashtable_after(const struct hashtable *table, const struct hashlink *link);
+
 static inline void *hashlink_element(struct hashlink *link, size_t offset)
 {
 	return link ? (char *)link - offset : NULL;
@@ -44,17 +48,20 @@ static inline void *hashlink_element(struct hashlink *link, size_t offset)
 	for (type *element = HASHTABLE_FIRST(type, member, table, hash); element; \
 	     element = HASHLINK_ELEMENT(hashtable_next(&element->member), type, member))
 
+#define HASHTABLE_AFTER(type, member, table, link) \
+	HASHLINK_ELEMENT(hashtable_after(table, link), type, member)
+
+/* Loops over all elements. The loop may remove an element (and free it then), no other. */
+#define for_each_element(type, element, next, member, table)                                   \
+	for (type *element = HASHTABLE_AFTER(type, member, table, NULL), *next;                \
+	     element && (next = HASHTABLE_AFTER(type, member, table, &element->member), true); \
+	     element = next)
+
 /* Adds a link; the caller still owns its element. The hash must be well mixed: see hash.h. */
 void hashtable_add(struct hashtable *table, struct hashlink *link, uint64_t hash);
 
 /* Removes a link, which must be in the table. */
 void hashtable_remove(struct hashtable *table, struct hashlink *link);
-
-/*
- * Calls visit for each link, in no order. visit may remove that link (and free it then), no other.
- */
-void hashtable_visit(struct hashtable *table, void (*visit)(struct hashlink *link, void *arg),
-		     void *arg);
 
 /* Calls free_link (unless NULL) for each link, empties the table and frees its memory. */
 void hashtable_free(struct hashtable *table, void (*free_link)(struct hashlink *link));

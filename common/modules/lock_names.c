@@ -143,25 +143,19 @@ static void free_known(struct hashlink *link)
 	free(known);
 }
 
-static void age_known(struct hashlink *link, void *arg)
-{
-	struct known *known = container_of(link, struct known, link);
-	struct lock_names *names = arg;
-
-	free(known->name.function);
-	known->name.function = NULL;
-	if (names->n_reports - known->used <= REPORTS_UNUSED)
-		return;
-	hashtable_remove(&names->known, link);
-	free_known(link);
-}
-
 void lock_names_begin_report(struct lock_names *names)
 {
 	names->n_reports++;
 	mappings_free(&names->mappings);
 	names->mapped_pid = 0;
-	hashtable_visit(&names->known, age_known, names);
+	for_each_element(struct known, known, next, link, &names->known) {
+		free(known->name.function);
+		known->name.function = NULL;
+		if (names->n_reports - known->used > REPORTS_UNUSED) {
+			hashtable_remove(&names->known, &known->link);
+			free_known(&known->link);
+		}
+	}
 }
 
 void lock_names_free(struct lock_names *names)

@@ -102,26 +102,6 @@ void frame_release(const struct frame *frame)
 
 /* ---- release ---- */
 
-static void release(struct hashlink *link, void *arg)
-{
-	struct known_frame *known = container_of(link, struct known_frame, link);
-	struct frame_table *table = arg;
-
-	if (known->n_users)
-		return;
-	hashtable_remove(&table->frames, link);
-	free(known);
-}
-
-static void move_frame(struct hashlink *link, void *arg)
-{
-	struct known_frame *known = container_of(link, struct known_frame, link);
-	struct frame_table *table = arg;
-
-	intern_texts(table, &known->frame);
-	hashtable_add(&table->frames, link, hash_frame(&known->frame));
-}
-
 /* Moves the strings in use to a new pool and frees the old one. */
 static void renew_texts(struct frame_table *table)
 {
@@ -130,7 +110,10 @@ static void renew_texts(struct frame_table *table)
 
 	table->frames = (struct hashtable){};
 	table->texts = strpool_new();
-	hashtable_visit(&frames, move_frame, table);
+	for_each_element(struct known_frame, known, next, link, &frames) {
+		intern_texts(table, &known->frame);
+		hashtable_add(&table->frames, &known->link, hash_frame(&known->frame));
+	}
 	hashtable_free(&frames, NULL);
 	strpool_free(texts);
 	table->n_kept = strpool_count(table->texts);
@@ -138,7 +121,12 @@ static void renew_texts(struct frame_table *table)
 
 void frame_table_release(struct frame_table *table)
 {
-	hashtable_visit(&table->frames, release, table);
+	for_each_element(struct known_frame, known, next, link, &table->frames) {
+		if (known->n_users)
+			continue;
+		hashtable_remove(&table->frames, &known->link);
+		free(known);
+	}
 	if (strpool_count(table->texts) > 2 * table->n_kept + FEW)
 		renew_texts(table);
 }

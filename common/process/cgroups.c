@@ -227,20 +227,6 @@ static void mark_gone(struct cgroups *cgroups, struct folder *folder)
 		forget_oldest(cgroups);
 }
 
-struct search {
-	const char *path;
-	struct folder *found;
-};
-
-static void compare_path(struct hashlink *link, void *arg)
-{
-	struct folder *folder = container_of(link, struct folder, by_id);
-	struct search *search = arg;
-
-	if (!folder->cgroup.is_gone && !strcmp(folder->cgroup.path, search->path))
-		search->found = folder;
-}
-
 static bool is_there(const struct cgroups *cgroups, const struct folder *folder)
 {
 	char path[PATH_MAX];
@@ -253,40 +239,31 @@ static bool is_there(const struct cgroups *cgroups, const struct folder *folder)
 /* Marks the directory at path as gone. A recreated one may already be known, under its new id. */
 static void remove_folder(struct cgroups *cgroups, const char *path)
 {
-	struct search search = { path + strlen(cgroups->root), NULL };
+	const char *below = path + strlen(cgroups->root);
+	struct folder *found = NULL;
 
-	hashtable_visit(&cgroups->by_id, compare_path, &search);
-	if (search.found && !is_there(cgroups, search.found))
-		mark_gone(cgroups, search.found);
-}
-
-struct missing {
-	const struct cgroups *cgroups;
-	struct folder **folders;
-	size_t n, cap;
-};
-
-static void list_missing(struct hashlink *link, void *arg)
-{
-	struct folder *folder = container_of(link, struct folder, by_id);
-	struct missing *missing = arg;
-
-	if (folder->cgroup.is_gone || is_there(missing->cgroups, folder))
-		return;
-	missing->folders =
-		mem_grow(missing->folders, missing->n, &missing->cap, sizeof(*missing->folders));
-	missing->folders[missing->n++] = folder;
+	for_each_element(struct folder, folder, next, by_id, &cgroups->by_id)
+		if (!folder->cgroup.is_gone && !strcmp(folder->cgroup.path, below))
+			found = folder;
+	if (found && !is_there(cgroups, found))
+		mark_gone(cgroups, found);
 }
 
 /* Finds changes that caused no event. */
 static void look_again(struct cgroups *cgroups)
 {
-	struct missing missing = { .cgroups = cgroups };
+	struct folder **missing = NULL;
+	size_t n = 0, cap = 0;
 
-	hashtable_visit(&cgroups->by_id, list_missing, &missing);
-	for (size_t i = 0; i < missing.n; i++)
-		mark_gone(cgroups, missing.folders[i]);
-	free(missing.folders);
+	for_each_element(struct folder, folder, next, by_id, &cgroups->by_id) {
+		if (folder->cgroup.is_gone || is_there(cgroups, folder))
+			continue;
+		missing = mem_grow(missing, n, &cap, sizeof(struct folder *));
+		missing[n++] = folder;
+	}
+	for (size_t i = 0; i < n; i++)
+		mark_gone(cgroups, missing[i]);
+	free(missing);
 	scan(cgroups, cgroups->root);
 }
 
@@ -387,24 +364,10 @@ const struct cgroup *cgroups_find(struct cgroups *cgroups, uint64_t id)
 	return folder ? &folder->cgroup : NULL;
 }
 
-struct visit {
-	void (*visit)(const struct cgroup *cgroup, void *arg);
-	void *arg;
-};
-
-static void visit_folder(struct hashlink *link, void *arg)
-{
-	const struct folder *folder = container_of(link, struct folder, by_id);
-	const struct visit *visit = arg;
-
-	if (!folder->cgroup.is_gone)
-		visit->visit(&folder->cgroup, visit->arg);
-}
-
 void cgroups_visit(struct cgroups *cgroups, void (*visit)(const struct cgroup *cgroup, void *arg),
 		   void *arg)
 {
-	struct visit both = { visit, arg };
-
-	hashtable_visit(&cgroups->by_id, visit_folder, &both);
+	for_each_element(struct folder, folder, next, by_id, &cgroups->by_id)
+		if (!folder->cgroup.is_gone)
+			visit(&folder->cgroup, arg);
 }

@@ -393,26 +393,24 @@ static bool lets_go(const struct cache_age *age, const struct file *file)
 	return cache_lets_go(age, file->used);
 }
 
-static void age_file(struct hashlink *link, void *arg)
+static void age_file(struct files *files, struct file *file)
 {
-	struct file *file = container_of(link, struct file, link);
-	struct files *files = arg;
-
 	if (file->n_users || file->image)
 		file->used = files->age.epoch;
 	else if (lets_go(&files->age, file)) {
 		for (size_t i = 0; i < FILE_USERS; i++)
 			if (file->parts[i].release)
 				file->parts[i].release(file->parts[i].data);
-		hashtable_remove(&files->table, link);
-		free_file(link);
+		hashtable_remove(&files->table, &file->link);
+		free_file(&file->link);
 	}
 }
 
 void files_age(struct files *files, uint32_t epoch)
 {
 	cache_begin_age(&files->age, epoch, cache_is_full(&files->age, files->table.count, MANY));
-	hashtable_visit(&files->table, age_file, files);
+	for_each_element(struct file, file, next, link, &files->table)
+		age_file(files, file);
 	cache_end_age(&files->age, files->table.count);
 }
 

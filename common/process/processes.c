@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/container.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "process/processes.h"
@@ -386,11 +385,8 @@ static void forget(struct processes *table, struct process *p)
  * remain: without it, the main thread's exit would look like the process's. leader_has_exited stays
  * valid.
  */
-static void clear_link(struct hashlink *link, void *arg)
+static void clear(struct processes *table, struct process *p)
 {
-	struct process *p = container_of(link, struct process, link);
-	struct processes *table = arg;
-
 	p->knows_threads = p->has_lost_threads = false;
 	if (p->exit_ns && !p->published)
 		forget(table, p);
@@ -400,42 +396,26 @@ static void clear_link(struct hashlink *link, void *arg)
 
 void processes_clear(struct processes *table)
 {
-	hashtable_visit(&table->table, clear_link, table);
-}
-
-struct visiting {
-	void (*visit)(pid_t pid, void *arg);
-	void *arg;
-};
-
-static void visit_living(struct hashlink *link, void *arg)
-{
-	const struct process *p = container_of(link, struct process, link);
-	const struct visiting *visiting = arg;
-
-	if (!p->exit_ns)
-		visiting->visit(p->pid, visiting->arg);
+	for_each_element(struct process, p, next, link, &table->table)
+		clear(table, p);
 }
 
 void processes_visit_living(struct processes *table, void (*visit)(pid_t pid, void *arg), void *arg)
 {
-	hashtable_visit(&table->table, visit_living, &(struct visiting){ visit, arg });
-}
-
-static void forget_link(struct hashlink *link, void *arg)
-{
-	struct process *p = container_of(link, struct process, link);
-
-	maps_release(p->published);
-	p->published = NULL;
-	forget(arg, p);
+	for_each_element(struct process, p, next, link, &table->table)
+		if (!p->exit_ns)
+			visit(p->pid, arg);
 }
 
 void processes_free(struct processes *table)
 {
 	if (!table)
 		return;
-	hashtable_visit(&table->table, forget_link, table);
+	for_each_element(struct process, p, next, link, &table->table) {
+		maps_release(p->published);
+		p->published = NULL;
+		forget(table, p);
+	}
 	hashtable_free(&table->table, NULL);
 	map_store_free(&table->store);
 	free(table);

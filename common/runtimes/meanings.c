@@ -159,11 +159,8 @@ static void free_known(struct meanings *meanings, struct code *code)
 	free(code);
 }
 
-static void release_unused(struct hashlink *link, void *arg)
+static void release_unused(struct meanings *meanings, struct owner *owner)
 {
-	struct owner *owner = container_of(link, struct owner, link);
-	struct meanings *meanings = arg;
-
 	for (struct code **at = &owner->first, *code; (code = *at);) {
 		if (meanings->n_added - code->used_at < ADDED_KEPT) {
 			at = &code->next;
@@ -180,7 +177,8 @@ static struct code *add_code(struct meanings *meanings, pid_t pid, uint64_t word
 	struct owner *owner = get_owner(meanings, pid);
 
 	if (++meanings->n_added % ADDED_A_LOOK == 0)
-		hashtable_visit(&meanings->owners, release_unused, meanings);
+		for_each_element(struct owner, other, next, link, &meanings->owners)
+			release_unused(meanings, other);
 	code->pid = pid;
 	code->word = word;
 	code->function = meanings->unknown;

@@ -141,20 +141,13 @@ void places_release(struct places *places, struct known_place *known)
 	free(known);
 }
 
-static void forget_name(struct hashlink *link, void *arg)
-{
-	struct known_place *known = container_of(link, struct known_place, link);
-
-	(void)arg;
-	if (known->is_unanswered ||
-	    ((known->place.is_made || usyms_is_jit(&known->place.location)) &&
-	     !known->place.location.made))
-		drop_frames(known);
-}
-
 void places_end_report(struct places *places)
 {
-	hashtable_visit(&places->table, forget_name, NULL);
+	for_each_element(struct known_place, known, next, link, &places->table)
+		if (known->is_unanswered ||
+		    ((known->place.is_made || usyms_is_jit(&known->place.location)) &&
+		     !known->place.location.made))
+			drop_frames(known);
 	frame_table_release(places->frames);
 }
 
@@ -355,16 +348,10 @@ static void look_up_kernel(struct places *places, struct known_place *const *lis
 struct place_list {
 	struct known_place **items;
 	size_t n, cap, n_kernel;
-	bool only_leaving;
 };
 
-static void list_new(struct hashlink *link, void *arg)
+static void add_to_list(struct place_list *list, struct known_place *known)
 {
-	struct known_place *known = container_of(link, struct known_place, link);
-	struct place_list *list = arg;
-
-	if (known->frames || (list->only_leaving && !dso_is_leaving(known->place.location.dso)))
-		return;
 	list->items = mem_grow(list->items, list->n, &list->cap, sizeof(*list->items));
 	list->items[list->n++] = known;
 	list->n_kernel += known->place.is_kernel;
@@ -393,9 +380,11 @@ static bool is_of_next_file(const struct place_list *list, size_t i)
 static void look_up_new(struct places *places, bool only_leaving, void (*meanwhile)(void *arg),
 			void *arg)
 {
-	struct place_list list = { .only_leaving = only_leaving };
+	struct place_list list = {};
 
-	hashtable_visit(&places->table, list_new, &list);
+	for_each_element(struct known_place, known, next, link, &places->table)
+		if (!known->frames && (!only_leaving || dso_is_leaving(known->place.location.dso)))
+			add_to_list(&list, known);
 	if (list.n)
 		qsort(list.items, list.n, sizeof(*list.items), compare_places);
 	if (list.n_kernel)

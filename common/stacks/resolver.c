@@ -581,14 +581,11 @@ static struct trace *traces_add_waker(struct resolver *resolver, const uint64_t 
 }
 
 /* Releases an interned stack by age, unless a definition refers to it. */
-static void release(struct hashlink *link, void *arg)
+static void release(struct resolver *resolver, struct trace *trace)
 {
-	struct trace *trace = container_of(link, struct trace, link);
-	struct resolver *resolver = arg;
-
 	if (trace->n_users || !cache_lets_go(&resolver->traces_age, trace->used))
 		return;
-	hashtable_remove(&resolver->traces, link);
+	hashtable_remove(&resolver->traces, &trace->link);
 	release_places(resolver, trace);
 	free_trace(trace);
 }
@@ -613,7 +610,8 @@ void resolver_end_report(struct resolver *resolver, uint64_t now_ns)
 {
 	cache_begin_age(&resolver->traces_age, resolver->epoch,
 			resolver->traces.count >= resolver->traces_age.n_left + MANY_TRACES);
-	hashtable_visit(&resolver->traces, release, resolver);
+	for_each_element(struct trace, trace, next, link, &resolver->traces)
+		release(resolver, trace);
 	cache_end_age(&resolver->traces_age, resolver->traces.count);
 	places_end_report(resolver->places); /* frames are freed before their images */
 	usyms_end_report(resolver->usyms);
@@ -867,10 +865,8 @@ struct forgetting {
  * Releases definitions of a process in two steps: forgotten() makes BPF send an unused one again if
  * its stack recurs. If it is not sent again for some drains, BPF can no longer count under its id.
  */
-static void forget_unused(struct hashlink *link, void *arg)
+static void forget_unused(const struct forgetting *f, struct owner *owner)
 {
-	struct owner *owner = container_of(link, struct owner, link);
-	const struct forgetting *f = arg;
 	uint32_t unused = f->resolver->by_window ? WINDOWS_UNUSED : TURNS_UNUSED;
 
 	for (struct definition **at = &owner->first, *d; (d = *at);) {
@@ -890,14 +886,15 @@ static void forget_unused(struct hashlink *link, void *arg)
 	}
 	if (owner->first)
 		return;
-	hashtable_remove(&f->resolver->owners, link);
+	hashtable_remove(&f->resolver->owners, &owner->link);
 	free(owner);
 }
 
-static void grow_older(struct resolver *resolver, struct forgetting *forgetting)
+static void grow_older(struct resolver *resolver, const struct forgetting *forgetting)
 {
 	resolver->age++;
-	hashtable_visit(&resolver->owners, forget_unused, forgetting);
+	for_each_element(struct owner, owner, next, link, &resolver->owners)
+		forget_unused(forgetting, owner);
 }
 
 void resolver_drained(struct resolver *resolver, bool is_report,

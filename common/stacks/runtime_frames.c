@@ -13,7 +13,6 @@
 #include "abi/stack.h"
 #include "base/array.h"
 #include "base/clock.h"
-#include "base/container.h"
 #include "base/hash.h"
 #include "base/hashtable.h"
 #include "base/loop.h"
@@ -190,17 +189,13 @@ static void free_entry(const struct runtime_frames *frames, struct process_entry
 	free(entry);
 }
 
-static void free_linked(struct hashlink *link, void *arg)
-{
-	free_entry(arg, container_of(link, struct process_entry, link));
-}
-
 void runtime_frames_free(struct runtime_frames *frames)
 {
 	if (!frames)
 		return;
 	programs_close(frames->programs);
-	hashtable_visit(&frames->entries, free_linked, frames);
+	for_each_element(struct process_entry, entry, next, link, &frames->entries)
+		free_entry(frames, entry);
 	hashtable_free(&frames->entries, NULL);
 	free(frames);
 }

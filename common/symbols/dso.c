@@ -292,11 +292,8 @@ static void free_unused(struct dso_cache *cache, struct dso *dso)
 }
 
 /* Ages a dso: frees it, lists it for releasing its file, or does nothing. */
-static void age_dso(struct hashlink *link, void *arg)
+static void age_dso(struct dso_cache *cache, struct dso *dso)
 {
-	struct dso *dso = container_of(link, struct dso, link);
-	struct dso_cache *cache = arg;
-
 	if (dso->file && dso->file->n_users)
 		dso->used = cache->age.epoch;
 	else if (cache_lets_go(&cache->age, dso->used)) {
@@ -328,15 +325,11 @@ static void leave_file(struct dso_cache *cache, struct dso *dso)
 	cache->n_fileless++;
 }
 
-static void age_names_of(struct hashlink *link, void *arg)
-{
-	known_names_age(arg, &container_of(link, struct dso, link)->known);
-}
-
 static void age_names(struct dso_cache *cache)
 {
 	known_names_begin_age(&cache->names, cache->age.epoch);
-	hashtable_visit(&cache->dsos, age_names_of, &cache->names);
+	for_each_element(struct dso, dso, next, link, &cache->dsos)
+		known_names_age(&cache->names, &dso->known);
 	known_names_end_age(&cache->names);
 }
 
@@ -345,7 +338,8 @@ void dso_cache_age(struct dso_cache *cache, uint32_t epoch, void (*find_names)(v
 {
 	cache_begin_age(&cache->age, epoch,
 			cache_is_full(&cache->age, count_dsos(cache), MANY_DSOS));
-	hashtable_visit(&cache->dsos, age_dso, cache);
+	for_each_element(struct dso, dso, next, link, &cache->dsos)
+		age_dso(cache, dso);
 	if (cache->leaving)
 		find_names(arg);
 	for (struct dso *dso; (dso = cache->leaving);) {

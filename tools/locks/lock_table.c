@@ -214,20 +214,14 @@ struct list {
 	size_t n;
 };
 
-static void list_row(struct hashlink *link, void *arg)
-{
-	struct row *row = container_of(link, struct row, link);
-	struct list *list = arg;
-
-	sort_wakers(row);
-	list->rows[list->n++] = row;
-}
-
 static struct list sort_rows(struct lock_table *table)
 {
 	struct list list = { .rows = mem_zalloc(table->by_lock.count + 1, sizeof(*list.rows)) };
 
-	hashtable_visit(&table->by_lock, list_row, &list);
+	for_each_element(struct row, row, next, link, &table->by_lock) {
+		sort_wakers(row);
+		list.rows[list.n++] = row;
+	}
 	if (list.n)
 		qsort(list.rows, list.n, sizeof(*list.rows), compare_rows);
 	return list;
