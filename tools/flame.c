@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "base/msg.h"
 #include "base/parse.h"
 #include "flame/compare.h"
 #include "flame/options.h"

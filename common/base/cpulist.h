@@ -3,7 +3,6 @@
 #ifndef CPULIST_H
 #define CPULIST_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 /* Calls visit for each CPU of a list, until visit returns non-zero. Returns visit's last result. */

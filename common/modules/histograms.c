@@ -11,7 +11,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "abi/filter.h"
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/idmap.h"

@@ -2,7 +2,6 @@
 /* Per-task state from the loader's side; see taskstate.h. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* JSON; see json.h. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/escape.h"
 #include "output/json.h"

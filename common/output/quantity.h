@@ -7,7 +7,6 @@
 #define QUANTITY_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #define QUANTITY_MAX 64 /* buffer size for any value, with a unit name of up to 32 bytes */

@@ -6,7 +6,6 @@
 #ifndef MAPFILE_H
 #define MAPFILE_H
 
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>

@@ -6,7 +6,6 @@
 #ifndef MAPS_H
 #define MAPS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>

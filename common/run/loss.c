@@ -2,7 +2,6 @@
 /* Losses and their share of the whole; see loss.h. */
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <string.h>
 
 #include "abi/loss_counters.h"
 #include "base/clock.h"

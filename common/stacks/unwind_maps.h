@@ -13,7 +13,6 @@
 
 #include "abi/unwind_layout.h"
 #include "run/run.h"
-#include "run/tool.h"
 #include "unwind/unwind_procs.h"
 #include "unwind/unwind_tables.h"
 

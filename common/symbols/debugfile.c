@@ -4,7 +4,6 @@
  * expected, so the cheap checks come first, and the bytes read for CRCs are bounded.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>

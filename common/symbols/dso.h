@@ -14,7 +14,6 @@
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
-#include <time.h>
 
 #include "base/epoch.h"
 #include "base/hashtable.h"

@@ -11,7 +11,6 @@
 #ifndef JITMAP_H
 #define JITMAP_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>

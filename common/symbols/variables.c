@@ -6,7 +6,6 @@
  * written to.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "elf/elfnames.h"

@@ -4,7 +4,6 @@
  * that order, and their rules appended, so that rows need not be sorted or revisited. Each CIE's
  * program is executed once, not once per FDE: a hostile file could make that quadratic.
  */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/addrsort.h"

@@ -9,7 +9,6 @@
 #define CFI_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 #include "unwind/cfi_table.h"
 

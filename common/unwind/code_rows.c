@@ -13,7 +13,6 @@
  * are encoded as in the Arm Architecture Reference Manual, C4.1.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "elf/arm64_branch.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/mem.h"
 #include "elf/gopclntab.h"
 #include "unwind/go_code.h"
 #include "unwind/go_rows.h"

@@ -6,7 +6,6 @@
 #ifndef UNWIND_TABLES_H
 #define UNWIND_TABLES_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "abi/unwind_layout.h"

@@ -3,7 +3,6 @@
 #ifndef LOCK_TABLE_H
 #define LOCK_TABLE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

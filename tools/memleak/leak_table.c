@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* memleak's module; see leak_table.h. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 

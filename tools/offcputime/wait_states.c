@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "abi/waits.h"
-#include "base/array.h"
 #include "base/clock.h"
 #include "base/msg.h"
 #include "base/parse.h"

@@ -5,7 +5,6 @@
 
 #include <stdint.h>
 
-#include "abi/waits.h"
 #include "output/profile.h"
 #include "run/run.h"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The kernel's page-fault events; see faultevents.h. */
-#include <errno.h>
 #include <string.h>
 
 #include "abi/pagefaults.h"

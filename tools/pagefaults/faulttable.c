@@ -10,7 +10,6 @@
 #include "modules/numbers.h"
 #include "modules/histograms.h"
 #include "output/table.h"
-#include "pagefaults/faultevents.h"
 #include "pagefaults/faulttable.h"
 #include "process/procstate.h"
 #include "run/bpfmap.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* On-CPU and off-CPU time of threads; see wall.h. */
-#include <errno.h>
 #include <string.h>
 
 #include "abi/waits.h"

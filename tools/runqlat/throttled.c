@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Waits that a quota caused; see throttled.h. */
-#include <errno.h>
 #include <inttypes.h>
 
 #include <bpf/bpf.h>

@@ -8,7 +8,6 @@
 #ifndef GO_PROGRAM_H
 #define GO_PROGRAM_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Texts and lines of code objects; see code.h. */
-#include <stdbool.h>
-#include <string.h>
 
 #include "runtimes/python/code.h"
 #include "runtimes/text.h"

@@ -2,7 +2,6 @@
 /* Python as a runtime; see python.h. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/container.h"
