@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -105,10 +106,16 @@ uint64_t process_start_unix_ns(pid_t pid)
 	return start_ns < up_ns ? clock_wall_ns() - (up_ns - start_ns) : 0;
 }
 
-/* Returns true if the process is gone. Opens no file, so the limit of open files doesn't matter. */
+/*
+ * Returns true if the process is gone, or a child of the caller that has ended. Opens no file, so
+ * the limit of open files doesn't matter.
+ */
 static bool is_gone(pid_t pid)
 {
-	return pid <= 0 || (kill(pid, 0) && errno == ESRCH);
+	siginfo_t info = {};
+
+	return pid <= 0 || (kill(pid, 0) && errno == ESRCH) ||
+	       (!waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT | WNOHANG) && info.si_pid);
 }
 
 /* Counts threads, since a main thread that exits before the rest is a zombie, too. */

@@ -36,7 +36,8 @@ TEST_UNLESS(python_lacks, a_forked_process_with_threads_has_them)
 		if (strstr(tool->err, "@old"))
 			SKIP("before 3.11 calls and frames have to agree");
 		at = strstr(tool->err, "managed runtimes: ");
-		CHECK(at && atof(at + strlen("managed runtimes: ")) > 50);
+		if (!at || atof(at + strlen("managed runtimes: ")) < 25)
+			UNIT_FAIL("too few have their functions: %s", tool->err);
 		CHECK(lines_with(tool->out, ";busy (workers.py)") > 0);
 	}
 }

@@ -26,19 +26,25 @@ TEST(a_zombie_has_ended)
 	CHECK(!process_has_ended(getpid()));
 }
 
-/* No more files can be opened then. */
+/* No more files can be opened then: what a parent knows of its children it knows all the same. */
 TEST(a_process_that_cannot_be_asked_has_not_ended)
 {
+	pid_t pid = start_child_with(end_at_once);
+	bool has_ended, child_has_ended;
 	struct rlimit before, none;
-	bool has_ended;
+	siginfo_t info;
 
+	waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);
 	CHECK(!getrlimit(RLIMIT_NOFILE, &before));
 	none = before;
 	none.rlim_cur = 0;
 	CHECK(!setrlimit(RLIMIT_NOFILE, &none));
 	has_ended = process_has_ended(getpid());
+	child_has_ended = process_has_ended(pid);
 	CHECK(!setrlimit(RLIMIT_NOFILE, &before));
 	CHECK(!has_ended);
+	CHECK(child_has_ended);
+	waitpid(pid, NULL, 0);
 }
 
 TEST(a_name_may_hold_newlines)
