@@ -834,9 +834,8 @@ TEST_UNLESS(memleak_lacks, too_many_calls_end_the_tracing)
 	work_do(work);
 	tool_finish(tool);
 	CHECK_HAS(tool->err, " exceed --max-rate 1000\n");
-	if (!is_close(truth_ms(tool), 500, 100)) /* it is rounded */
-		CHECK_EQ(!strstr(tool->err, "hint: use -o 0 to see blocks younger than --older\n"),
-			 truth_ms(tool) > 500);
+	CHECK(strstr(tool->err, "hint: use -o 0 to see blocks younger than --older\n") ||
+	      truth_ms(tool) >= 490); /* the run ends after the tracing */
 }
 
 /* All that it calls in a second is no more, although it comes at once. */

@@ -186,7 +186,7 @@ TEST(what_may_not_be_read_is_not_said_to_be_swapped_out)
 static bool has_names(uint64_t caps, struct proc *work)
 {
 	struct proc *tool;
-	int tries = 5;
+	int tries = 20;
 
 	do {
 		tool = tool_run_in(become_user, &caps, copy_tool("profile"), "-f", "-F", "499",
