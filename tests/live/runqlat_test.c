@@ -124,7 +124,7 @@ TEST(a_sleep_outside_of_the_filter_is_no_wait)
 		work_start("leaver", text_of("%d", at_size(7, 3)), text_of("%d", nap_ms));
 	struct proc *tool =
 		trace_pid(work, "runqlat", "--comm", "stayer", "--slower", text_of("%dms", nap_ms));
-	const char *start = text_of("stayer           %7d ", work->pid), *line;
+	const char *start = text_of(" %7d ", work->pid), *line;
 	uint64_t listed_us = 0;
 
 	for (const char *rest = tool->out; (line = line_with(&rest, start, ""));)

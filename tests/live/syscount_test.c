@@ -126,7 +126,7 @@ TEST(json_has_all_rows_unless_some_are_asked_for)
 	CHECK_EQ(lines_from(tool->out, row), 10);
 }
 
-/* Checks "NAME[+NAME][/ERROR] COUNT, ...": sums of calls by name, and error; "all": of all calls. */
+/* Checks "NAME[+NAME][/ERROR] COUNT, ...": sums of calls by name and error; "all": of all. */
 static void check_counts(const struct proc *tool, const char *counts)
 {
 	unsigned long long wanted;

@@ -35,7 +35,7 @@ static void check_told_percent(const struct proc *tool, double least)
 		UNIT_FAIL("too few are complete: %s", tool->err);
 }
 
-/* A thread that exits has no stack any more at its last switch, and samples are a hundred or two. */
+/* A thread that exits has no stack at its last switch, and samples are a hundred or two. */
 static void check_told_complete(const struct proc *tool)
 {
 	check_told_percent(tool, at_size(97, 90));

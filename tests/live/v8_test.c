@@ -86,7 +86,7 @@ static const char *frame_before(const char *out, const char *at)
 }
 
 /*
- * Checks that a function is there, and that its caller is the right one nearly each time, by the names
+ * Checks that a function is there, and that its caller is nearly always the right one, by the names
  * alone. line: of the call, which may be unknown; NULL: lines were not requested.
  */
 static void check_caller(const char *out, const char *function, const char *caller,
