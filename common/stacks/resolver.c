@@ -262,7 +262,7 @@ static void mark_replaced(const struct stack_def *def, uint32_t n_native, bool *
 	}
 }
 
-/* ---- traces ---- */
+/* ---- interned stacks ---- */
 
 /*
  * Interned stacks: sequences of locations in files, shared by all processes that run the same code,
@@ -273,12 +273,12 @@ static void mark_replaced(const struct stack_def *def, uint32_t n_native, bool *
  * Number of interned stacks by which the cache may grow until it is full: most stacks that recur
  * have a definition, and those of a just-in-time compiler never recur.
  */
-#define MANY_TRACES 4096
+#define MANY_STACKS 4096
 
 #define WAKER_WORDS  4 /* number of words of STACK_WAKER */
 #define WAKER_STACKS 2 /* number of stack ids among them: the first words */
 
-struct trace {
+struct interned_stack {
 	struct hashlink link;
 	uint64_t id; /* key in the table, with STACK_ID_FOLDED */
 	uint32_t kind, reason;
@@ -300,7 +300,7 @@ struct trace {
 struct definition {
 	struct hashlink link; /* by id */
 	uint64_t id;
-	struct trace *trace;
+	struct interned_stack *stack;
 	struct definition *next; /* next definition of the same process */
 	uint32_t used_age;
 	bool is_leaving; /* passed to forgotten(): released unless BPF sends it again */
@@ -315,7 +315,7 @@ struct owner {
 };
 
 struct resolver {
-	struct hashtable traces; /* by id */
+	struct hashtable stacks; /* by id */
 	struct hashtable definitions, owners;
 	struct owner *ended, **ended_tail;
 	uint32_t n_turns, age; /* n_turns counts drains; age counts drains or windows */
@@ -331,7 +331,7 @@ struct resolver {
 	struct place_list found; /* locations of the stack that is being added */
 	uint32_t epoch;
 	uint64_t epoch_ns; /* beginning of the epoch (CLOCK_MONOTONIC) */
-	struct cache_age traces_age;
+	struct cache_age stacks_age;
 };
 
 struct resolver *resolver_new(struct processes *processes, const struct resolver_options *options)
@@ -358,15 +358,15 @@ void resolver_set_own(struct resolver *resolver, uint64_t *programs, size_t n)
 	places_set_own(resolver->places, programs, n);
 }
 
-static void free_trace(struct trace *trace)
+static void free_stack(struct interned_stack *stack)
 {
-	free(trace->file);
-	free(trace);
+	free(stack->file);
+	free(stack);
 }
 
 static void free_link(struct hashlink *link)
 {
-	free_trace(container_of(link, struct trace, link));
+	free_stack(container_of(link, struct interned_stack, link));
 }
 
 void resolver_free(struct resolver *resolver)
@@ -379,7 +379,7 @@ void resolver_free(struct resolver *resolver)
 	}
 	hashtable_free(&resolver->definitions, hashlink_free);
 	hashtable_free(&resolver->owners, hashlink_free);
-	hashtable_free(&resolver->traces, free_link);
+	hashtable_free(&resolver->stacks, free_link);
 	places_free(resolver->places);
 	usyms_free(resolver->usyms);
 	meanings_free(resolver->meanings);
@@ -390,19 +390,20 @@ void resolver_free(struct resolver *resolver)
 
 /* ---- the table ---- */
 
-static struct trace *find_id(const struct resolver *resolver, uint64_t id)
+static struct interned_stack *find_id(const struct resolver *resolver, uint64_t id)
 {
-	return HASHTABLE_FIRST(struct trace, link, &resolver->traces, id); /* ids are unique */
+	return HASHTABLE_FIRST(struct interned_stack, link, &resolver->stacks,
+			       id); /* ids are unique */
 }
 
 /* Returns the interned stack with that id and marks it as used; NULL: none. */
-static struct trace *traces_find(const struct resolver *resolver, uint64_t id)
+static struct interned_stack *find_interned(const struct resolver *resolver, uint64_t id)
 {
-	struct trace *trace = find_id(resolver, id);
+	struct interned_stack *stack = find_id(resolver, id);
 
-	if (trace)
-		trace->used = resolver->epoch;
-	return trace;
+	if (stack)
+		stack->used = resolver->epoch;
+	return stack;
 }
 
 static size_t places_bytes(uint32_t n)
@@ -410,7 +411,7 @@ static size_t places_bytes(uint32_t n)
 	return n * sizeof(struct known_place *);
 }
 
-static bool is_same(const struct trace *a, const struct trace *b)
+static bool is_same(const struct interned_stack *a, const struct interned_stack *b)
 {
 	return a->kind == b->kind && a->reason == b->reason && a->n == b->n &&
 	       a->flaw.runtime == b->flaw.runtime &&
@@ -418,7 +419,7 @@ static bool is_same(const struct trace *a, const struct trace *b)
 	       !memcmp(a->places, b->places, places_bytes(a->n));
 }
 
-static uint64_t hash_trace(const struct trace *t)
+static uint64_t hash_stack(const struct interned_stack *t)
 {
 	uint64_t hash = hash_words(t->waker, ARRAY_SIZE(t->waker));
 
@@ -428,38 +429,40 @@ static uint64_t hash_trace(const struct trace *t)
 	return hash;
 }
 
-static void release_places(struct resolver *resolver, const struct trace *trace)
+static void release_places(struct resolver *resolver, const struct interned_stack *stack)
 {
-	for (uint32_t i = 0; i < trace->n; i++)
-		places_release(resolver->places, trace->places[i]);
+	for (uint32_t i = 0; i < stack->n; i++)
+		places_release(resolver->places, stack->places[i]);
 }
 
-static struct trace *add_trace(struct resolver *resolver, const struct trace *draft, uint64_t id)
+static struct interned_stack *add_stack(struct resolver *resolver,
+					const struct interned_stack *draft, uint64_t id)
 {
-	struct trace *trace = mem_zalloc(1, sizeof(*trace) + places_bytes(draft->n));
+	struct interned_stack *stack = mem_zalloc(1, sizeof(*stack) + places_bytes(draft->n));
 
-	memcpy(trace, draft, sizeof(*draft) + places_bytes(draft->n));
-	trace->id = id;
+	memcpy(stack, draft, sizeof(*draft) + places_bytes(draft->n));
+	stack->id = id;
 	if (draft->flaw.file)
-		trace->flaw.file = trace->file = mem_strdup(draft->flaw.file);
-	hashtable_add(&resolver->traces, &trace->link, id);
-	return trace;
+		stack->flaw.file = stack->file = mem_strdup(draft->flaw.file);
+	hashtable_add(&resolver->stacks, &stack->link, id);
+	return stack;
 }
 
 /* Returns the interned stack equal to the draft, or a new one, which takes over its locations. */
-static struct trace *intern_trace(struct resolver *resolver, const struct trace *draft)
+static struct interned_stack *intern_stack(struct resolver *resolver,
+					   const struct interned_stack *draft)
 {
-	uint64_t id = hash_trace(draft) | STACK_ID_FOLDED;
-	struct trace *trace;
+	uint64_t id = hash_stack(draft) | STACK_ID_FOLDED;
+	struct interned_stack *stack;
 
-	while ((trace = find_id(resolver, id)) && !is_same(trace, draft))
+	while ((stack = find_id(resolver, id)) && !is_same(stack, draft))
 		id = (id + 1) | STACK_ID_FOLDED;
-	if (trace)
+	if (stack)
 		release_places(resolver, draft);
 	else
-		trace = add_trace(resolver, draft, id);
-	trace->used = resolver->epoch;
-	return trace;
+		stack = add_stack(resolver, draft, id);
+	stack->used = resolver->epoch;
+	return stack;
 }
 
 static bool is_return_address(const struct stack_def *def, uint32_t i)
@@ -536,7 +539,7 @@ static void find_kernel(const struct stack_def *def, struct place_list *list)
 }
 
 static void take_places(struct resolver *resolver, const struct place_list *list,
-			struct trace *draft)
+			struct interned_stack *draft)
 {
 	for (size_t i = 0; i < list->n; i++) {
 		draft->places[i] = places_get(resolver->places, &list->items[i]);
@@ -548,11 +551,12 @@ static void take_places(struct resolver *resolver, const struct place_list *list
 }
 
 /* Interns a definition's stack; locates user addresses at once, while their process is alive. */
-static struct trace *traces_add(struct resolver *resolver, const struct stack_def *def)
+static struct interned_stack *intern_definition(struct resolver *resolver,
+						const struct stack_def *def)
 {
 	struct place_list *list = &resolver->found;
 	struct stack_flaw flaw = {};
-	struct trace *draft, *trace;
+	struct interned_stack *draft, *stack;
 
 	list->n = 0;
 	if (def->kind == STACK_USER)
@@ -567,27 +571,28 @@ static struct trace *traces_add(struct resolver *resolver, const struct stack_de
 	if (def->kind == STACK_WAKER)
 		memcpy(draft->waker, def->words, sizeof(draft->waker));
 	take_places(resolver, list, draft);
-	trace = intern_trace(resolver, draft);
+	stack = intern_stack(resolver, draft);
 	free(draft);
-	return trace;
+	return stack;
 }
 
-static struct trace *traces_add_waker(struct resolver *resolver, const uint64_t words[WAKER_WORDS])
+static struct interned_stack *intern_waker(struct resolver *resolver,
+					   const uint64_t words[WAKER_WORDS])
 {
-	struct trace draft = { .kind = STACK_WAKER };
+	struct interned_stack draft = { .kind = STACK_WAKER };
 
 	memcpy(draft.waker, words, sizeof(draft.waker));
-	return intern_trace(resolver, &draft);
+	return intern_stack(resolver, &draft);
 }
 
 /* Releases an interned stack by age, unless a definition refers to it. */
-static void release(struct resolver *resolver, struct trace *trace)
+static void release(struct resolver *resolver, struct interned_stack *stack)
 {
-	if (trace->n_users || !cache_lets_go(&resolver->traces_age, trace->used))
+	if (stack->n_users || !cache_lets_go(&resolver->stacks_age, stack->used))
 		return;
-	hashtable_remove(&resolver->traces, &trace->link);
-	release_places(resolver, trace);
-	free_trace(trace);
+	hashtable_remove(&resolver->stacks, &stack->link);
+	release_places(resolver, stack);
+	free_stack(stack);
 }
 
 static void look_up_leaving(void *arg)
@@ -608,11 +613,11 @@ void resolver_tick(struct resolver *resolver, uint64_t now_ns)
 /* Ages interned stacks. Counts may refer to them between reports, so this is done at their end. */
 void resolver_end_report(struct resolver *resolver, uint64_t now_ns)
 {
-	cache_begin_age(&resolver->traces_age, resolver->epoch,
-			resolver->traces.count >= resolver->traces_age.n_left + MANY_TRACES);
-	for_each_element(struct trace, trace, next, link, &resolver->traces)
-		release(resolver, trace);
-	cache_end_age(&resolver->traces_age, resolver->traces.count);
+	cache_begin_age(&resolver->stacks_age, resolver->epoch,
+			resolver->stacks.count >= resolver->stacks_age.n_left + MANY_STACKS);
+	for_each_element(struct interned_stack, stack, next, link, &resolver->stacks)
+		release(resolver, stack);
+	cache_end_age(&resolver->stacks_age, resolver->stacks.count);
 	places_end_report(resolver->places); /* frames are freed before their images */
 	usyms_end_report(resolver->usyms);
 	resolver_tick(resolver, now_ns);
@@ -625,28 +630,28 @@ void resolver_end_report(struct resolver *resolver, uint64_t now_ns)
  * all their callees, and the kernel functions that run the programs. Stacks without the tracer's
  * programs are not trimmed.
  */
-static uint32_t count_tracer_frames(const struct trace *trace)
+static uint32_t count_tracer_frames(const struct interned_stack *stack)
 {
-	uint32_t first = trace->n;
+	uint32_t first = stack->n;
 
-	while (first > 0 && !trace->places[first - 1]->is_own)
+	while (first > 0 && !stack->places[first - 1]->is_own)
 		first--;
-	while (first < trace->n && ksym_is_tracer(trace->places[first]->frames[0]->name))
+	while (first < stack->n && ksym_is_tracer(stack->places[first]->frames[0]->name))
 		first++;
 	return first;
 }
 
-static void look_up(struct resolver *resolver, struct trace *trace)
+static void look_up(struct resolver *resolver, struct interned_stack *stack)
 {
 	bool is_answered = true;
 
-	for (uint32_t i = 0; i < trace->n; i++) {
-		place_look_up(resolver->places, trace->places[i]);
-		is_answered &= !trace->places[i]->is_unanswered;
+	for (uint32_t i = 0; i < stack->n; i++) {
+		place_look_up(resolver->places, stack->places[i]);
+		is_answered &= !stack->places[i]->is_unanswered;
 	}
-	if (trace->kind == STACK_KERNEL && !trace->is_trimmed)
-		trace->n_trimmed = count_tracer_frames(trace);
-	trace->is_trimmed = is_answered;
+	if (stack->kind == STACK_KERNEL && !stack->is_trimmed)
+		stack->n_trimmed = count_tracer_frames(stack);
+	stack->is_trimmed = is_answered;
 }
 
 static void list_frame(struct resolver *resolver, size_t n, const struct frame *frame)
@@ -660,14 +665,14 @@ static void list_frame(struct resolver *resolver, size_t n, const struct frame *
  * Returns the frames of a stack, root first, owned by resolver_frame_table(); the list is valid
  * until the next call. Locations, and functions inlined at one location, are stored leaf first.
  */
-static const struct frame *const *trace_frames(struct resolver *resolver, struct trace *trace,
-					       size_t *n)
+static const struct frame *const *stack_frames(struct resolver *resolver,
+					       struct interned_stack *stack, size_t *n)
 {
-	look_up(resolver, trace);
+	look_up(resolver, stack);
 	*n = 0;
 	list_frame(resolver, *n, NULL); /* so that even an empty list is not NULL */
-	for (uint32_t i = trace->n; i-- > trace->n_trimmed;) {
-		const struct known_place *place = trace->places[i];
+	for (uint32_t i = stack->n; i-- > stack->n_trimmed;) {
+		const struct known_place *place = stack->places[i];
 
 		for (size_t k = place->n_frames; k-- > 0;)
 			list_frame(resolver, (*n)++, place->frames[k]);
@@ -770,10 +775,10 @@ void resolver_use(struct resolver *resolver, uint64_t id)
 {
 	const struct definition *definition = use_definition(resolver, id);
 
-	if (!definition || definition->trace->kind != STACK_WAKER)
+	if (!definition || definition->stack->kind != STACK_WAKER)
 		return;
 	for (int i = 0; i < WAKER_STACKS; i++)
-		use_definition(resolver, definition->trace->waker[i]);
+		use_definition(resolver, definition->stack->waker[i]);
 }
 
 static bool is_sound(const struct stack_def *def, size_t size)
@@ -798,47 +803,47 @@ void resolver_add(struct resolver *resolver, const struct stack_def *def, size_t
 	definition = mem_zalloc(1, sizeof(*definition));
 	definition->id = def->id;
 	definition->used_age = resolver->age;
-	definition->trace = traces_add(resolver, def);
-	definition->trace->n_users++;
+	definition->stack = intern_definition(resolver, def);
+	definition->stack->n_users++;
 	hashtable_add(&resolver->definitions, &definition->link, def->id);
 	owner = get_owner(resolver, (pid_t)def->tgid); /* tgid 0: the kernel, which never exits */
 	definition->next = owner->first;
 	owner->first = definition;
 }
 
-static struct trace *find_trace(const struct resolver *resolver, uint64_t id)
+static struct interned_stack *find_stack(const struct resolver *resolver, uint64_t id)
 {
 	struct definition *definition;
 
 	if ((id & STACK_ID_FOLDED) == STACK_ID_FOLDED)
-		return traces_find(resolver, id);
+		return find_interned(resolver, id);
 	definition = use_definition(resolver, id);
-	return definition ? traces_find(resolver, definition->trace->id) : NULL;
+	return definition ? find_interned(resolver, definition->stack->id) : NULL;
 }
 
 /* Also folds a waker's stacks. A record may claim that one of them is a waker: no recursion. */
 uint64_t resolver_fold(struct resolver *resolver, uint64_t id)
 {
-	struct trace *trace = find_trace(resolver, id), *stack;
+	struct interned_stack *stack = find_stack(resolver, id), *part;
 	uint64_t words[WAKER_WORDS];
 
-	if (!trace)
+	if (!stack)
 		return id;
-	if (trace->kind != STACK_WAKER)
-		return trace->id;
-	memcpy(words, trace->waker, sizeof(words));
+	if (stack->kind != STACK_WAKER)
+		return stack->id;
+	memcpy(words, stack->waker, sizeof(words));
 	for (int i = 0; i < WAKER_STACKS; i++) {
-		stack = find_trace(resolver, words[i]);
-		if (stack && stack->kind != STACK_WAKER)
-			words[i] = stack->id;
+		part = find_stack(resolver, words[i]);
+		if (part && part->kind != STACK_WAKER)
+			words[i] = part->id;
 	}
-	return traces_add_waker(resolver, words)->id;
+	return intern_waker(resolver, words)->id;
 }
 
 static void free_known(struct resolver *resolver, struct definition *d)
 {
 	hashtable_remove(&resolver->definitions, &d->link);
-	d->trace->n_users--;
+	d->stack->n_users--;
 	free(d);
 }
 
@@ -923,24 +928,24 @@ struct frame_table *resolver_frame_table(struct resolver *resolver)
 
 const struct frame *const *resolver_frames(struct resolver *resolver, uint64_t id, size_t *n)
 {
-	struct trace *trace = find_trace(resolver, id);
+	struct interned_stack *stack = find_stack(resolver, id);
 
 	*n = 0;
-	if (!trace || trace->kind == STACK_WAKER)
+	if (!stack || stack->kind == STACK_WAKER)
 		return NULL;
-	return trace_frames(resolver, trace, n);
+	return stack_frames(resolver, stack, n);
 }
 
 struct resolved resolver_about(const struct resolver *resolver, uint64_t id)
 {
-	const struct trace *trace = find_trace(resolver, id);
+	const struct interned_stack *stack = find_stack(resolver, id);
 	struct resolved about = { .reason = UNWIND_GOES_ON };
 
-	if (trace && trace->kind == STACK_WAKER)
-		about.waker = trace->waker;
-	if (!trace || trace->kind != STACK_USER)
+	if (stack && stack->kind == STACK_WAKER)
+		about.waker = stack->waker;
+	if (!stack || stack->kind != STACK_USER)
 		return about;
-	about.reason = (int)trace->reason;
-	about.flaw = &trace->flaw;
+	about.reason = (int)stack->reason;
+	about.flaw = &stack->flaw;
 	return about;
 }
