@@ -14,7 +14,7 @@
 #include "lib/filter.bpf.h"
 
 #define PF_WQ_WORKER 0x20
-#define REQUEST_BIOS 2048 /* bios of a request that are looked at */
+#define REQUEST_BIOS 1024 /* bios of a request that are looked at: 4 MB of single pages */
 
 const volatile struct biolat_settings settings SEC(".rodata.biolat");
 
@@ -442,8 +442,11 @@ int biolat_issue(const __u64 *ctx)
 /* Returns true for a bio to the chosen device or, without one, to a device without others on top. */
 static __always_inline bool is_wanted_top(struct bio *bio)
 {
-	struct block_device *device = bio_device(bio);
+	struct block_device *device;
 
+	if (!BIOS_HAVE_DEVICE)
+		return false;
+	device = bio_device(bio);
 	if (!settings.device)
 		return !device_is_held(device);
 	return device->bd_dev == settings.device || disk_number(device->bd_disk) == settings.device;

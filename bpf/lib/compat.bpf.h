@@ -671,7 +671,9 @@ static __always_inline struct cgroup *bio_cgroup(struct bio *bio)
 	return BPF_CORE_READ(bio, bi_blkg, blkcg, css.cgroup);
 }
 
-/* Returns the device to which a bio is submitted, which is a pointer since 5.12 (309dca309fc3). */
+#define BIOS_HAVE_DEVICE bpf_core_field_exists(((struct bio___since5_12 *)0)->bi_bdev)
+
+/* Returns the device to which a bio is submitted: since 5.12 (commit 309dca309fc3). */
 static __always_inline struct block_device *bio_device(struct bio *bio)
 {
 	return ((struct bio___since5_12 *)bio)->bi_bdev;
