@@ -331,7 +331,8 @@ UNWIND_INLINE bool hotspot_is_return(struct unwind_state *s, struct hotspot_walk
 }
 
 /*
- * Leaves a frame of known size. is_sure: a call has certainly been made from it.
+ * Leaves a frame of known size. is_sure: a call has certainly been made from it. Only stubs are
+ * called by native code, too.
  */
 UNWIND_INLINE int hotspot_leave(struct unwind_state *s, struct hotspot_walk *w, bool is_sure)
 {
@@ -343,8 +344,12 @@ UNWIND_INLINE int hotspot_leave(struct unwind_state *s, struct hotspot_walk *w, 
 	if (!unwind_read(s, &saved, sizeof(saved), cfa - sizeof(saved)) ||
 	    (w->bp_off && !unwind_read(s, &saved.bp, sizeof(saved.bp), cfa + w->bp_off)))
 		return UNWIND_FAULT;
-	if (!hotspot_has(&w->layout, saved.return_address) ||
-	    (!is_sure && !hotspot_follows_call(s, w, saved.return_address)))
+	if (!hotspot_has(&w->layout, saved.return_address)) {
+		if (w->method)
+			return UNWIND_BAD_RULE;
+		is_sure = false;
+	}
+	if (!is_sure && !hotspot_follows_call(s, w, saved.return_address))
 		return UNWIND_BAD_RULE;
 	return unwind_arrive(s, saved.return_address, cfa, w->has_saved_bp ? saved.bp : s->bp);
 }

@@ -157,6 +157,7 @@ static int leave_hotspot(struct unwind_state *s, struct hotspot_walk *w)
 	if (hotspot_is_method(s, w))
 		return hotspot_leave_method(s, w);
 	w->last_frame = false;
+	w->method = 0;
 	return hotspot_leave_stub(s, w);
 }
 

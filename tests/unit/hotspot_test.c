@@ -35,7 +35,7 @@ static struct rules rules_of(const uint8_t *code, size_t bytes, bool has_several
 {
 	struct rules rules = { .bytes = bytes };
 
-	hotspot_stub_rules(&(struct hotspot_stub){ code, bytes, has_several, false }, take, &rules);
+	hotspot_stub_rules(&(struct hotspot_stub){ code, bytes, has_several }, take, &rules);
 	return rules;
 }
 
@@ -99,6 +99,26 @@ TEST(a_contradiction_leaves_no_rule)
 
 	for (size_t i = 0; i < sizeof(code); i++)
 		CHECK_EQ(rules.at[i].kind, UNWIND_GAP);
+}
+
+/* As stubs for exceptions do, which another stub with a frame jumps to. */
+TEST(a_return_address_may_be_taken_from_the_stack)
+{
+	static const uint8_t code[] = {
+		0x48, 0x8b, 0x55, 0x08, /* 0: mov 8(%rbp),%rdx */
+		0xc9,			/* 4: leave */
+		0x59,			/* 5: pop %rcx */
+		0xff, 0xe1,		/* 6: jmp *%rcx */
+	};
+	struct rules rules = { .bytes = sizeof(code) };
+
+	hotspot_stub_rules(&(struct hotspot_stub){ code, sizeof(code), .begins_framed = true },
+			   take, &rules);
+	CHECK_EQ(rules.at[0].kind, UNWIND_BP);
+	CHECK_EQ(rules.at[0].cfa_off, 16);
+	CHECK_EQ(rules.at[4].kind, UNWIND_BP);
+	check_sp(&rules.at[5], 8);
+	CHECK_EQ(rules.at[6].kind, UNWIND_GAP);
 }
 
 /* A second entry that jumps into the first one's code with another stack is a wrong guess. */

@@ -20,7 +20,7 @@
 #define BLOCKS_MAX     65536
 #define REX_W	       8
 
-enum { RSP = 4, RBP = 5 };
+enum { RCX = 1, RDX = 2, RSP = 4, RBP = 5 };
 
 /*
  * State of the stack before an instruction: bytes up to the caller's stack, and flags. Bits 22 and
@@ -35,6 +35,7 @@ enum {
 	STACK_BY_RBP = 1 << 20, /* counted from rbp instead of rsp */
 	STACK_SAVED_SHIFT = 22,
 	STACK_SAVED_MAX = 255,
+	STACK_FRAMED = (2 * WORD) | STACK_BY_RBP | 2 << STACK_SAVED_SHIFT,
 };
 
 struct text {
@@ -330,14 +331,18 @@ static void reach(struct text *text, uint64_t at, int32_t stack)
 	text->todo[text->n_todo++] = (uint32_t)at;
 }
 
-/* Returns true at a return with something on the stack, and at a pop of the return address. */
+/*
+ * Returns true at a return with something on the stack, and at a pop of the return address, which
+ * stubs for exceptions take to rcx or rdx.
+ */
 static bool is_contradiction(const struct step *step, int32_t stack)
 {
 	if (stack < 0)
 		return false;
-	return is_between(step, 0xc2, 0xc3)
-		       ? stack != STACK_AT_CALL
-		       : is_between(step, 0x58, 0x5f) && stack == STACK_AT_CALL;
+	if (is_between(step, 0xc2, 0xc3))
+		return stack != STACK_AT_CALL;
+	return is_between(step, 0x58, 0x5f) && stack == STACK_AT_CALL &&
+	       opcode_register(step) != RCX && opcode_register(step) != RDX;
 }
 
 static void reach_successors(struct text *text, uint32_t at)
@@ -365,13 +370,13 @@ static void reach_successors(struct text *text, uint32_t at)
  * Analyses code from an entry, which may be guessed. If the code contradicts itself, or the states
  * found from an earlier entry, all of it becomes unknown.
  */
-static void begin_at(struct text *text, size_t at)
+static void begin_at(struct text *text, size_t at, int32_t stack)
 {
 	size_t first = text->n_found;
 
 	text->n_before = first;
 	text->is_odd = false;
-	reach(text, at, STACK_AT_CALL);
+	reach(text, at, stack);
 	while (text->n_todo)
 		reach_successors(text, text->todo[--text->n_todo]);
 	for (size_t i = first; text->is_odd && i < text->n_found; i++)
@@ -405,7 +410,7 @@ static void begin_at_frames(struct text *text)
 			continue;
 		if (!memcmp(code, frame, sizeof(frame)) ||
 		    !memcmp(code, frame + n_extra, sizeof(frame) - n_extra))
-			begin_at(text, i);
+			begin_at(text, i, STACK_AT_CALL);
 	}
 }
 
@@ -418,7 +423,7 @@ static void begin_in_turn(struct text *text)
 	for (size_t i = 0; i < text->stub->bytes; i += padding ? padding : 1) {
 		padding = text->stacks[i] == STACK_UNSEEN ? padding_bytes(text->stub, i) : 1;
 		if (text->stacks[i] == STACK_UNSEEN && is_after_end && !padding)
-			begin_at(text, i);
+			begin_at(text, i, STACK_AT_CALL);
 		is_after_end = padding || text->stacks[i] != STACK_UNSEEN;
 	}
 }
@@ -455,7 +460,7 @@ void hotspot_stub_rules(const struct hotspot_stub *stub,
 		begin_at_frames(&text);
 		begin_in_turn(&text);
 	} else if (stub->bytes) {
-		begin_at(&text, 0);
+		begin_at(&text, 0, stub->begins_framed ? STACK_FRAMED : STACK_AT_CALL);
 	}
 	for (size_t i = 0; i < stub->bytes; i++) {
 		int32_t stack = text.stacks[i] >= 0 ? text.stacks[i] : STACK_UNKNOWN;
@@ -492,20 +497,29 @@ static bool is_frameless(const struct hotspot_blob *blob)
 	       !strcmp(blob->name, "native signature handlers");
 }
 
+/* Returns true for the code of exceptions that is jumped to without a frame. */
+static bool is_jumped_to(const struct hotspot_blob *blob)
+{
+	return strstr(blob->name, "xception") && !strstr(blob->name, "throw_") &&
+	       !strstr(blob->name, "handle_exception") && !strstr(blob->name, "forward_exception");
+}
+
 /*
  * Returns true for stubs that begin with a call. Others are jumped to from anywhere; adapters move
  * the return address; a continuation's stubs are on another stack.
  */
 static bool is_wanted(const struct hotspot_blob *blob)
 {
-	static const char *const others[] = { "nmethod",      "Interpreter", "I2C/C2I",
-					      "xception",     "afepoint",    "Deopt",
-					      "UncommonTrap", "ontinuation" };
+	static const char *const others[] = { "nmethod", "Interpreter",	 "I2C/C2I",    "afepoint",
+					      "Deopt",	 "UncommonTrap", "ontinuation" };
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-		if (strstr(blob->name, others[i]) && !strstr(blob->name, "throw_"))
+		if (strstr(blob->name, others[i]))
 			return false;
+	if (is_jumped_to(blob))
+		return false;
 	return blob->frame_bytes || strstr(blob->name, "barrier_slow") ||
+	       strstr(blob->name, "flush_icache") || strstr(blob->name, "jni_fast_") ||
 	       !strncmp(blob->name, "StubRoutines", 12) || is_frameless(blob);
 }
 
@@ -532,6 +546,7 @@ static void add_stub(const struct hotspot_blob *blob, pid_t pid, const struct ru
 					at_call = { .kind = UNWIND_SP, .cfa_off = WORD };
 	struct hotspot_stub stub = { .bytes = blob->end - blob->begin,
 				     .has_several = !strncmp(blob->name, "StubRoutines", 12),
+				     .begins_framed = strstr(blob->name, "forward_exception"),
 				     .has_frame = blob->frame_bytes };
 	struct visit visit = { blob->begin, rows };
 	uint8_t *code =

@@ -15,14 +15,14 @@
 
 /*
  * Derives rules from instructions of one stub's code, or of several. Code begins at its first byte,
- * and, if has_several, after each path's end, where no other code leads. has_frame: the stack is
- * aligned where the code aligns it. Calls add() with ascending offsets; UNWIND_GAP where the state
+ * and, if has_several, after each path's end, where no other code leads. begins_framed: there, rbp
+ * has a frame already. has_frame: the stack is aligned where the code aligns it. Calls add() with ascending offsets; UNWIND_GAP where the state
  * of the stack is unknown.
  */
 struct hotspot_stub {
 	const uint8_t *code;
 	size_t bytes;
-	bool has_several, has_frame;
+	bool has_several, begins_framed, has_frame;
 };
 
 void hotspot_stub_rules(const struct hotspot_stub *stub,
