@@ -402,6 +402,60 @@ TEST(a_compiled_method_is_found_through_many_segments)
 	CHECK_EQ(ours[1], ip + 8);
 }
 
+/* Where rbp is the caller's, or points to a frame that is being made (the last case). */
+TEST(interpreted_methods_are_left_where_they_begin_and_end)
+{
+	static struct {
+		uint64_t size, used;
+		const char *name;
+		uint8_t code[64];
+	} block = { .used = 1, .name = "Interpreter" };
+	static uint8_t segments[1];
+	const uint64_t base = (uint64_t)&block, ip = (uint64_t)block.code, other = ip + 8;
+	uint64_t stack[20] = {}, *sp = &stack[12];
+	const uint64_t sender = (uint64_t)(sp + 4);
+	const struct {
+		uint64_t words[3], ax, bx, r13, bp;
+		size_t n;
+	} cases[] = {
+		{ { other }, 0, 0, sender, 1, 2 },    /* called */
+		{ { 0 }, other, 0, sender, 1, 2 },    /* pop %rax */
+		{ { 1, other }, 0, 0, sender, 1, 2 }, /* push %rax; push %rbp */
+		{ { other }, 0, sender, 0, 1, 2 },    /* leave */
+		{ { 0 }, 0, sender, other, 1, 2 },    /* pop %r13 */
+		{ { 0 }, 0, sender, sender, 1, 1 },   /* no return address */
+		{ { other }, 0, 1, 1, 1, 1 },	      /* no stack pointer */
+		{ { sender, 1, other }, 0, 0, 0, (uint64_t)(sp + 1), 2 },
+	};
+	const struct unwind_mapping mappings[] = { { .end = UINT64_MAX } };
+	struct runtime_process runtime = { .kind = RUNTIME_HOTSPOT };
+
+	runtime.hotspot = (struct hotspot_layout){
+		.heaps[0] = { base, base + sizeof(block), (uint64_t)segments },
+		.interpreter_low = ip,
+		.interpreter_high = base + sizeof(block),
+		.log2_segment = 7,
+		.header_bytes = 16,
+		.block_used = 8,
+		.blob_bytes = 24,
+		.name = 16,
+		.bcp_words = 8,
+	};
+	view = (struct unwind_view){ getpid(), own->tables, mappings, 1, .runtime = &runtime };
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct unwind_regs regs = { .ip = ip,
+						  .sp = (uint64_t)sp,
+						  .bp = cases[i].bp,
+						  .ax = cases[i].ax,
+						  .bx = cases[i].bx,
+						  .r13 = cases[i].r13 };
+
+		memcpy(sp, cases[i].words, sizeof(cases[i].words));
+		CHECK_EQ(walk(&regs, ours, MAX_FRAMES), cases[i].n);
+		CHECK_EQ(ours[cases[i].n - 1], cases[i].n == 2 ? other : ip);
+	}
+}
+
 /* As it is where a coroutine begins. */
 TEST(a_null_return_address_ends_the_walk_and_is_no_frame)
 {
