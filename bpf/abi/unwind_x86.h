@@ -232,12 +232,11 @@ UNWIND_INLINE void unwind_go_read_link(struct unwind_state *s, const struct unwi
 #define UNWIND_STUB_MASK 0xff80ffffffULL /* n is from 0 to 127 */
 #define UNWIND_STUB_CODE 0xc300c48348ULL
 
-UNWIND_INLINE bool unwind_is_sigreturn(struct unwind_state *s, __u64 at)
+/* *code is scratch space of the caller, whose stack is small. */
+UNWIND_INLINE bool unwind_is_sigreturn(struct unwind_state *s, __u64 at, __u64 *code)
 {
-	__u64 first, last;
-
-	return unwind_read(s, &last, sizeof(last), at + 1) && last == UNWIND_SIGRETURN_LAST &&
-	       unwind_read(s, &first, sizeof(first), at) && first == UNWIND_SIGRETURN_FIRST;
+	return unwind_read(s, code, sizeof(*code), at + 1) && *code == UNWIND_SIGRETURN_LAST &&
+	       unwind_read(s, code, sizeof(*code), at) && *code == UNWIND_SIGRETURN_FIRST;
 }
 
 /* Moves to the caller of the code above; UNWIND_NO_RULE: other code. */
@@ -246,11 +245,11 @@ UNWIND_INLINE int unwind_by_stub(struct unwind_state *s)
 	__u64 code = 0, sp, return_address;
 
 	unwind_depend(s);
+	if (unwind_is_sigreturn(s, s->ip, &code) ||
+	    (s->ip_is_exact && unwind_is_sigreturn(s, s->ip - UNWIND_SIGRETURN_BYTES, &code)))
+		return UNWIND_TRAMPOLINE;
 	if (!unwind_read(s, &code, sizeof(code), s->ip))
 		return UNWIND_NO_RULE;
-	if (unwind_is_sigreturn(s, s->ip) ||
-	    (s->ip_is_exact && unwind_is_sigreturn(s, s->ip - UNWIND_SIGRETURN_BYTES)))
-		return UNWIND_TRAMPOLINE;
 	if (code == UNWIND_CONTEXT_CODE || code == UNWIND_CONTEXT_SHADOW_CODE)
 		return UNWIND_COMPLETE;
 	if (s->ip_is_exact || (code & UNWIND_STUB_MASK) != UNWIND_STUB_CODE)
