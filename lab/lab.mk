@@ -74,7 +74,7 @@ bench-probes: $(O)/lab/probes/cost ## what a uprobe costs, by where it sits: roo
 	$(Q)$<
 
 # Toolchains are fetched from Debian's archive once: 2.7 GB, in O/go.
-check-go: $(GO_FILES) ## names, lines and stacks of Go code against Go's own, nine releases (CHECK_GO_VERSIONS="1.19 1.27")
+check-go: $(GO_FILES) ## names, lines, stacks and heaps of Go programs against Go's own, nine releases (CHECK_GO_VERSIONS="1.19 1.27")
 	$(Q)O='$(O)' lab/go/check
 
 check-go-programs: $(BINS) ## stacks of Debian's Go programs at work, on CPU and off: root, GO_PROGRAMS="etcd caddy"

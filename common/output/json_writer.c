@@ -80,9 +80,12 @@ static void print_frames(FILE *f, const void *data)
 	}
 }
 
-/* The three columns after the value are the profile's columns; unused ones have no name. */
+/* The columns after the value are the profile's columns; unused ones have no name. */
 static const struct table_column columns[] = {
 	{ "value", .kind = CELL_UINT },
+	{ .kind = CELL_UINT },
+	{ .kind = CELL_UINT },
+	{ .kind = CELL_UINT },
 	{ .kind = CELL_UINT },
 	{ .kind = CELL_UINT },
 	{ .kind = CELL_UINT },
@@ -98,7 +101,7 @@ static const struct table_column columns[] = {
 	{ "frames", .kind = CELL_NESTED, .print = print_frames, .print_json = print_json_frames },
 };
 
-_Static_assert(PROFILE_COLUMNS == 3, "as many columns without a name");
+_Static_assert(PROFILE_COLUMNS == 6, "as many columns without a name");
 
 static struct cell part_of(const struct profile *p, const struct sample *s, size_t i)
 {
@@ -118,6 +121,9 @@ static void write_stack(struct table_output *to, const struct table *table, cons
 		part_of(p, s, 0),
 		part_of(p, s, 1),
 		part_of(p, s, 2),
+		part_of(p, s, 3),
+		part_of(p, s, 4),
+		part_of(p, s, 5),
 		{ .text = s->comm },
 		{ .n = s->pid },
 		{ .is_unknown = !s->tid, .n = s->tid },

@@ -75,6 +75,7 @@ struct pprof {
 	const char *type; /* type of the values; NULL: derived from their unit */
 	const struct profile *profile;
 	const struct sample_period *period; /* NULL: nothing was sampled */
+	bool is_written[PROFILE_COLUMNS];
 };
 
 /* Usual pprof type names for units. */
@@ -348,11 +349,10 @@ static void add_sample(struct pprof *p, const struct sample *s)
 {
 	struct protobuf sample = {};
 	uint64_t values[PROFILE_COLUMNS + 2];
-	const struct column *column;
 	size_t n = 0;
 
-	for (size_t i = 0; (column = profile_column(p->profile, i)); i++)
-		if (column->pprof)
+	for (size_t i = 0; i < PROFILE_COLUMNS; i++)
+		if (p->is_written[i])
 			values[n++] = s->columns[i];
 	values[n++] = s->value;
 	if (p->period)
@@ -378,13 +378,25 @@ static void add_value_type(struct pprof *p, enum profile_field field, const char
 	protobuf_free(&value);
 }
 
-static void add_value_types(struct pprof *p, const char *unit)
+/* Chooses the columns that are written: with a type, and a value in any sample. */
+static void choose_columns(struct pprof *p)
 {
 	const struct column *column;
 
 	for (size_t i = 0; (column = profile_column(p->profile, i)); i++)
-		if (column->pprof)
-			add_value_type(p, PROFILE_SAMPLE_TYPE, column->pprof, "count");
+		for (size_t k = 0; column->pprof && k < profile_count(p->profile); k++)
+			p->is_written[i] |= profile_sample(p->profile, k)->columns[i];
+}
+
+static void add_value_types(struct pprof *p, const char *unit)
+{
+	for (size_t i = 0; i < PROFILE_COLUMNS; i++) {
+		const struct column *column = profile_column(p->profile, i);
+
+		if (p->is_written[i])
+			add_value_type(p, PROFILE_SAMPLE_TYPE, column->pprof,
+				       column->pprof_unit ? column->pprof_unit : "count");
+	}
 	add_value_type(p, PROFILE_SAMPLE_TYPE, p->type ? p->type : unit, p->type ? unit : "count");
 	if (!p->period)
 		return;
@@ -454,17 +466,27 @@ static const char *type_of(const char *unit, const struct writer_facts *facts)
 	return NULL;
 }
 
+static bool has_values(const struct pprof *p, const struct sample *s)
+{
+	bool has = s->value;
+
+	for (size_t i = 0; i < PROFILE_COLUMNS; i++)
+		has |= p->is_written[i] && s->columns[i];
+	return has;
+}
+
 static void write_pprof(FILE *f, struct profile *profile, const struct writer_style *style)
 {
 	struct pprof p = { .profile = profile,
 			   .type = type_of(profile_unit(profile), style->facts),
 			   .period = style->facts ? style->facts->period : NULL };
 
+	choose_columns(&p);
 	number_text(&p, ""); /* the format requires "" as number 0 */
 	add_value_types(&p, profile_unit(profile));
 	profile_sort(profile);
 	for (size_t i = 0; i < profile_count(profile); i++)
-		if (profile_sample(profile, i)->value)
+		if (has_values(&p, profile_sample(profile, i)))
 			add_sample(&p, profile_sample(profile, i));
 	if (style->facts)
 		add_facts(&p, style->facts, profile_unit(profile));

@@ -22,8 +22,8 @@ struct column {
 	} merge;
 	/* for a column that is a part of the value: name of the remaining part; NULL: not a part */
 	const char *rest;
-	/* for a column that is a count: its type in pprof; NULL: not written */
-	const char *pprof;
+	/* its type in pprof, and the unit; type NULL: not written; unit NULL: "count" */
+	const char *pprof, *pprof_unit;
 };
 
 /* Cgroup, container and unit of a sample's thread; texts that are unknown or absent are NULL. */
@@ -32,7 +32,7 @@ struct sample_group {
 	const char *container_id, *unit;
 };
 
-#define PROFILE_COLUMNS 3
+#define PROFILE_COLUMNS 6
 #define COLUMN_ABSENT	UINT64_MAX
 
 struct sample {

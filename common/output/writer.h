@@ -42,8 +42,8 @@ struct writer {
 	const char *extension; /* extension of --output files: "txt", "folded", "svg", "pb.gz" */
 	bool is_exact;	       /* needs frames with locations, and values without profile_scale() */
 	/*
-	 * Writes the whole profile, which it may sort, without samples of value 0. Write errors
-	 * stay in the stream (ferror(3)).
+	 * Writes the whole profile, which it may sort, without samples of value 0 (pprof: and
+	 * without values in columns). Write errors stay in the stream (ferror(3)).
 	 */
 	void (*write)(FILE *f, struct profile *p, const struct writer_style *style);
 	/* Appends a note to a complete file; NULL: the format has none. */

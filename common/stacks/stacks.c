@@ -521,13 +521,26 @@ static uint64_t written_divisor(const struct making *making)
 	return making->writer->is_exact ? divisor_of(making->run) : 1;
 }
 
+/* Returns true for stacks that only pprof shows: their value is 0, but not that of a column. */
+static bool has_pprof_column(const struct making *making, const struct stacks_value *value)
+{
+	const struct column *columns = spec_of(making->run)->columns;
+	bool has = false;
+
+	if (making->run->writer != &pprof_writer)
+		return false;
+	for (size_t i = 0; columns && i < PROFILE_COLUMNS && columns[i].name; i++)
+		has |= columns[i].pprof && value->columns[i];
+	return has;
+}
+
 static void collect_value(const void *key, const void *value_data, void *arg)
 {
 	const struct stacks_value *value = value_data;
 	struct making *making = arg;
 
 	stack_counts_use(&making->stacks->counts, key);
-	if (value->value)
+	if (value->value || has_pprof_column(making, value))
 		stack_profile_add(&making->profile, key, value);
 }
 

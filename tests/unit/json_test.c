@@ -98,7 +98,8 @@ TEST(columns_are_keys_where_they_are_not_absent)
 {
 	static const struct column columns[] = { { "count", COLUMN_SUM },
 						 { "youngest_ms", COLUMN_LEAST },
-						 { "oldest_ms", COLUMN_MOST } };
+						 { "oldest_ms", COLUMN_MOST },
+						 {} };
 	struct sample s = {
 		.comm = "c", .pid = 1, .cpu = -1, .value = 11, .columns = { 3, 0, 1500 }
 	};

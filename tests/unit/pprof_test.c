@@ -467,25 +467,43 @@ TEST(units_have_the_names_that_pprof_knows)
 	}
 }
 
-TEST(counted_things_come_before_the_value)
+static void check_values(size_t sample, const uint64_t values[3])
+{
+	struct field f;
+
+	CHECK(find_field(d->whole, 2, sample, &f) && find_field(f.span, 2, 0, &f));
+	for (size_t i = 0; i < 3; i++)
+		CHECK_EQ(read_varint(&f.span), values[i]);
+	CHECK(f.span.at == f.span.end);
+}
+
+/* Columns without any value have no type. A sample may have values in columns only. */
+TEST(other_values_come_before_the_value)
 {
 	static const struct column columns[] = {
+		{ .name = "none", .pprof = "none" },
+		{ .name = "alloc", .pprof = "alloc_space", .pprof_unit = "bytes" },
 		{ .name = "count", .pprof = "inuse_objects" },
 		{ .name = "oldest_ms", COLUMN_MOST },
 		{},
 	};
+	static const struct sample samples[] = {
+		{ .comm = "c", .cpu = -1, .value = 701, .columns = { 0, 999, 7, 900 } },
+		{ .comm = "freed", .cpu = -1, .columns = { 0, 50, 0, COLUMN_ABSENT } },
+		{ .comm = "nothing", .cpu = -1, .columns = { 0, 0, 0, COLUMN_ABSENT } },
+	};
 	struct field f;
 
 	begin("bytes", columns);
-	profile_add(
-		p, &(struct sample){ .comm = "c", .cpu = -1, .value = 701, .columns = { 7, 900 } });
+	for (size_t i = 0; i < ARRAY_SIZE(samples); i++)
+		profile_add(p, &samples[i]);
 	write_and_decode(NULL);
-	check_type(0, "inuse_objects", "count");
-	check_type(1, "inuse_space", "bytes");
-	CHECK(find_field(d->whole, 2, 0, &f) && find_field(f.span, 2, 0, &f));
-	CHECK_EQ(read_varint(&f.span), 7);
-	CHECK_EQ(read_varint(&f.span), 701);
-	CHECK(f.span.at == f.span.end);
+	check_type(0, "alloc_space", "bytes");
+	check_type(1, "inuse_objects", "count");
+	check_type(2, "inuse_space", "bytes");
+	check_values(0, (const uint64_t[]){ 999, 7, 701 });
+	check_values(1, (const uint64_t[]){ 50, 0, 0 });
+	CHECK(!find_field(d->whole, 2, 2, &f));
 }
 
 /* The note is a comment, in a member of its own behind the profile's. */

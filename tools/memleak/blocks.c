@@ -121,6 +121,8 @@ static void add_to_sum(struct block_sum *sum, const struct block_sum *more)
 	sum->bytes += more->bytes;
 	sum->count += more->count;
 	sum->n_samples += more->n_samples;
+	sum->alloc_bytes += more->alloc_bytes;
+	sum->alloc_count += more->alloc_count;
 	sum->is_sampled |= more->is_sampled;
 	if (more->oldest_ms > sum->oldest_ms)
 		sum->oldest_ms = more->oldest_ms;

@@ -28,6 +28,7 @@ struct go_process {
 	bool is_same;		    /* no collection has ended since the read before */
 	uint32_t cycle;
 	uint64_t rate, bytes, objects, samples;
+	double variance; /* of bytes */
 };
 
 struct go_heaps {
@@ -165,13 +166,18 @@ static uint64_t define_stack(const struct reading *reading, const struct go_proc
 static void add_record(const struct reading *reading, struct go_process *process,
 		       const struct go_heap *heap, const struct go_heap_record *record)
 {
-	double objects = (double)(record->allocs - record->frees) *
-			 go_heap_scale(heap, record->object_bytes);
-	struct block_sum sum = { .tgid = process->pid,
-				 .bytes = (uint64_t)llround(objects * (double)record->object_bytes),
-				 .count = (uint64_t)llround(objects),
-				 .n_samples = record->allocs - record->frees,
-				 .is_sampled = true };
+	double scale = go_heap_scale(heap, record->object_bytes);
+	double live = (double)(record->allocs - record->frees) * scale;
+	double all = (double)record->allocs * scale;
+	struct block_sum sum = {
+		.tgid = process->pid,
+		.bytes = (uint64_t)llround(live * (double)record->object_bytes),
+		.count = (uint64_t)llround(live),
+		.n_samples = record->allocs - record->frees,
+		.alloc_bytes = (uint64_t)llround(all * (double)record->object_bytes),
+		.alloc_count = (uint64_t)llround(all),
+		.is_sampled = true,
+	};
 
 	if (record->object_bytes < reading->options->min_bytes ||
 	    record->object_bytes > reading->options->max_bytes)
@@ -181,6 +187,8 @@ static void add_record(const struct reading *reading, struct go_process *process
 	process->bytes += sum.bytes;
 	process->objects += sum.count;
 	process->samples += sum.n_samples;
+	process->variance +=
+		live * (double)record->object_bytes * (double)record->object_bytes * (scale - 1);
 }
 
 static void take_heap(const struct reading *reading, struct go_process *process,
@@ -191,6 +199,7 @@ static void take_heap(const struct reading *reading, struct go_process *process,
 	process->cycle = heap->cycle;
 	process->rate = heap->rate;
 	process->bytes = process->objects = process->samples = 0;
+	process->variance = 0;
 	for (size_t i = 0; i < heap->n; i++)
 		add_record(reading, process, heap, &heap->records[i]);
 }
@@ -240,15 +249,15 @@ static void print_process(void *value, void *arg)
 
 	if (!process->is_read)
 		return;
-	line = mem_printf(
-		"Go's heap of process %d: ~%llu bytes in ~%llu %s, estimated from %llu %s "
-		"(one per %llu bytes)%s",
-		process->pid, (unsigned long long)process->bytes,
-		(unsigned long long)process->objects,
-		quantity_unit(unit, process->objects, "objects"),
-		(unsigned long long)process->samples, process->samples == 1 ? "sample" : "samples",
-		(unsigned long long)process->rate,
-		process->is_same ? "; no garbage collection since the last report" : "");
+	line = mem_printf("Go's heap of process %d: ~%llu bytes (standard error %.0f) in ~%llu %s, "
+			  "estimated from %llu %s (one per %llu bytes)%s",
+			  process->pid, (unsigned long long)process->bytes, sqrt(process->variance),
+			  (unsigned long long)process->objects,
+			  quantity_unit(unit, process->objects, "objects"),
+			  (unsigned long long)process->samples,
+			  process->samples == 1 ? "sample" : "samples",
+			  (unsigned long long)process->rate,
+			  process->is_same ? "; no garbage collection since the last report" : "");
 	if (arg)
 		fprintf(arg, "\t%s\n", line);
 	else

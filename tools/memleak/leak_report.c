@@ -242,9 +242,15 @@ static void hand_on(struct leak_report *report, const struct block_sum *sum, map
 		    void *arg)
 {
 	bool has_ages = !options_of(report)->combined_only && !sum->is_sampled;
-	struct stacks_value value = { .columns = { 0, has_ages ? sum->youngest_ms : COLUMN_ABSENT,
-						   has_ages ? sum->oldest_ms : COLUMN_ABSENT },
-				      .group = sum->is_sampled ? GO_HEAP_GROUP : NULL };
+	bool has_growth = options_of(report)->growth;
+	struct stacks_value value = {
+		.columns = { [LEAK_ALLOC_COUNT] = has_growth ? 0 : sum->alloc_count,
+			     [LEAK_ALLOC_BYTES] = has_growth ? 0 : sum->alloc_bytes,
+			     [LEAK_SAMPLES] = sum->n_samples,
+			     [LEAK_YOUNGEST] = has_ages ? sum->youngest_ms : COLUMN_ABSENT,
+			     [LEAK_OLDEST] = has_ages ? sum->oldest_ms : COLUMN_ABSENT },
+		.group = sum->is_sampled ? GO_HEAP_GROUP : NULL,
+	};
 	const struct probed_process *process = leak_probes_find(report->probes, sum->tgid);
 	struct stack_key key = { .tgid = (uint32_t)sum->tgid };
 
@@ -252,7 +258,7 @@ static void hand_on(struct leak_report *report, const struct block_sum *sum, map
 		key.user_id = sum->stack_id;
 	else
 		key.kernel_id = sum->stack_id;
-	value.value = shown_bytes(report, sum, &value.columns[0]);
+	value.value = shown_bytes(report, sum, &value.columns[LEAK_COUNT]);
 	if (process)
 		key.cgroup_id = process->cgroup_id;
 	memcpy(key.comm, find_owner(report, sum->tgid)->comm, TASK_COMM_LEN);

@@ -11,6 +11,16 @@
 #include "run/bpfmap.h"
 #include "run/run.h"
 
+/* Columns of a stack; those that pprof has, too, in the order of Go's own profiles. */
+enum leak_column {
+	LEAK_ALLOC_COUNT,
+	LEAK_ALLOC_BYTES,
+	LEAK_COUNT,
+	LEAK_SAMPLES,
+	LEAK_YOUNGEST,
+	LEAK_OLDEST,
+};
+
 struct leak_report;
 struct go_heaps;
 

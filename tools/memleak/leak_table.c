@@ -84,9 +84,13 @@ static bool prefers_text(const struct run *run)
 }
 
 static const struct column columns[] = {
-	{ "count", COLUMN_SUM, .pprof = "inuse_objects" },
-	{ "youngest_ms", COLUMN_LEAST },
-	{ "oldest_ms", COLUMN_MOST },
+	[LEAK_ALLOC_COUNT] = { "alloc_count", COLUMN_SUM, .pprof = "alloc_objects" },
+	[LEAK_ALLOC_BYTES] = { "alloc_bytes", COLUMN_SUM, .pprof = "alloc_space",
+			       .pprof_unit = "bytes" },
+	[LEAK_COUNT] = { "count", COLUMN_SUM, .pprof = "inuse_objects" },
+	[LEAK_SAMPLES] = { "samples", COLUMN_SUM },
+	[LEAK_YOUNGEST] = { "youngest_ms", COLUMN_LEAST },
+	[LEAK_OLDEST] = { "oldest_ms", COLUMN_MOST },
 };
 
 static const struct stacks_source source = { read_blocks, write_text };
