@@ -169,9 +169,9 @@ static int check_comm(struct target *target)
 	return 0;
 }
 
-/* Returns true if children are traced, too: by default those of a command. */
-static bool is_followed(const struct run *run, const struct target *target)
+bool target_follows(const struct run *run)
 {
+	const struct target *target = target_of(run);
 	const struct target_spec *spec = run_spec(run, &target_module);
 
 	return target->follow ||
@@ -188,7 +188,7 @@ static int check_target(struct run *run)
 		return msg_error("--follow needs -p or a command");
 	if (target->no_follow && !run->command)
 		return msg_error("--no-follow needs a command");
-	target->settings.follow = is_followed(run, target);
+	target->settings.follow = target_follows(run);
 	if (check_ids(target) || check_comm(target) || cgroup_filter_find(&target->cgroup))
 		return -EINVAL;
 	if (target->cgroup.id)

@@ -27,6 +27,9 @@ bool target_reaches_outside(const struct run *run);
 /* Returns true if no option selects tasks. After configure. */
 bool target_is_everything(const struct run *run);
 
+/* Returns true if children are traced, too: by default those of a command. */
+bool target_follows(const struct run *run);
+
 /* Return the processes selected by -p or a command, if any. */
 bool target_lists_pids(const struct run *run);
 const pid_t *target_pids(const struct run *run);

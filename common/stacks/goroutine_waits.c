@@ -17,8 +17,8 @@
 #include "base/msg.h"
 #include "modules/target.h"
 #include "process/cgroups.h"
-#include "process/processes.h"
 #include "process/procstate.h"
+#include "process/watch.h"
 #include "runtimes/go/goroutines.h"
 #include "stacks/goroutine_waits.h"
 #include "stacks/stacks.h"
@@ -33,25 +33,27 @@ enum goroutines_mode { GOROUTINES_AUTO, GOROUTINES_ONLY, GOROUTINES_NO };
 
 struct go_process {
 	pid_t pid;
+	uint64_t serial; /* of the program's file */
 	uint64_t cgroup_id;
 	char comm[TASK_COMM_LEN + 1];
 	struct go_program *program;
-	struct go_goroutines *goroutines; /* NULL: not a Go program, or it has ended */
+	struct go_goroutines *goroutines; /* NULL: they can't be read, or have ended */
+	bool is_read;			  /* its goroutines were read */
 };
 
 struct goroutine_waits {
 	enum goroutines_mode mode;
-	struct go_process *processes;
-	size_t n_processes;
-	int timer_fd;	  /* -1: nothing to look at */
-	uint64_t last_ns; /* time of the last look; 0: none yet */
+	struct idmap processes; /* Go programs, by pid */
+	size_t n_open;
+	int timer_fd;	  /* -1: not wanted */
+	uint64_t last_ns; /* time of the last look, or of the beginning */
 	uint64_t random;
 	char *marks[MARKS_MAX]; /* by group - 1 */
 	size_t n_marks;
 	struct idmap stack_ids; /* of the current look, by words */
 
 	/* totals of the run */
-	uint64_t n_looks, n_seen, n_stackless, waits_ns;
+	uint64_t n_looks, looked_ns, n_seen, n_stackless, waits_ns;
 };
 
 static const struct goroutine_waits defaults = { .timer_fd = -1 };
@@ -77,7 +79,7 @@ static int parse_mode(const char *what, const char *text, void *dest)
 
 static const struct opt opts[] = {
 	{ 0, "goroutines", "auto|only|no", OPT_PARSED(struct goroutine_waits, mode, parse_mode),
-	  "with -p: add waits of Go's goroutines, or show only these" },
+	  "add waits of goroutines of Go programs, or show only these" },
 	{},
 };
 
@@ -108,8 +110,8 @@ static int check_options(struct run *run)
 		return msg_error("--goroutines needs --wall");
 	if (waits->mode != GOROUTINES_ONLY)
 		return 0;
-	if (!target_lists_pids(run))
-		return msg_error("--goroutines only: needs processes (-p PID)");
+	if (!target_lists_pids(run) && !run->command)
+		return msg_error("--goroutines only: needs processes (-p PID, or a command)");
 	return chosen_part(run) ? msg_error("--goroutines only and --%s exclude each other",
 					    chosen_part(run))
 				: 0;
@@ -196,27 +198,32 @@ static void count_goroutine(const struct go_goroutine *g, void *arg)
 	look->waits->waits_ns += sum.value;
 }
 
-static void close_process(struct go_process *process)
+static void close_process(struct goroutine_waits *waits, struct go_process *process)
 {
+	waits->n_open -= process->goroutines != NULL;
 	go_goroutines_free(process->goroutines);
 	go_program_close(process->program);
 	process->goroutines = NULL;
 	process->program = NULL;
 }
 
-static void look_at(const struct run *run, struct goroutine_waits *waits,
-		    struct go_process *process, uint64_t since_ns)
+static void look_at(void *value, void *arg)
 {
+	struct go_process *process = value;
+	struct look *look = arg;
+	struct goroutine_waits *waits = look->waits;
 	struct go_sweep sweep;
-	struct look look = { run, waits, process, &sweep, since_ns };
+	int err;
 
 	if (!process->goroutines)
 		return;
-	if (go_goroutines_sweep(process->goroutines, LOOK_MAX_NS, GOROUTINES_MAX, &sweep,
-				count_goroutine, &look)) {
-		close_process(process); /* it has ended */
-		return;
-	}
+	look->process = process;
+	look->sweep = &sweep;
+	err = go_goroutines_sweep(process->goroutines, LOOK_MAX_NS, GOROUTINES_MAX, &sweep,
+				  count_goroutine, look);
+	if (err && (err != -EAGAIN || process_has_ended(process->pid)))
+		close_process(waits, process);
+	process->is_read |= !err;
 	waits->n_seen += sweep.n;
 	waits->n_stackless += sweep.n - sweep.with_stack - sweep.running + sweep.unseen;
 }
@@ -225,25 +232,30 @@ static void look_at(const struct run *run, struct goroutine_waits *waits,
 static uint64_t look_at_all(const struct run *run, struct goroutine_waits *waits, uint64_t now_ns)
 {
 	uint64_t begin_ns = clock_thread_ns();
-	uint64_t last_ns = waits->last_ns ? waits->last_ns : run->start_ns;
+	struct look look = { .run = run,
+			     .waits = waits,
+			     .since_ns = now_ns > waits->last_ns ? now_ns - waits->last_ns : 0 };
 
 	waits->last_ns = now_ns;
-	for (size_t i = 0; i < waits->n_processes; i++)
-		look_at(run, waits, &waits->processes[i], now_ns > last_ns ? now_ns - last_ns : 0);
+	idmap_visit(&waits->processes, look_at, &look);
 	idmap_free(&waits->stack_ids, free);
 	waits->stack_ids = (struct idmap){};
 	waits->n_looks++;
+	waits->looked_ns += look.since_ns;
 	return clock_thread_ns() - begin_ns;
 }
 
-/* Sets the timer to half the period, up to one and a half: out of step with the program's own. */
+/*
+ * Sets the timer to half the period, up to one and a half: out of step with the program's own.
+ * Stops it if there is nothing to look at.
+ */
 static void arm_timer(struct goroutine_waits *waits, uint64_t period_ns)
 {
 	struct itimerspec spec = {};
 	uint64_t ns;
 
 	waits->random = hash_add(waits->random, clock_now_ns());
-	ns = period_ns / 2 + waits->random % period_ns;
+	ns = waits->n_open ? period_ns / 2 + waits->random % period_ns : 0;
 	spec.it_value = (struct timespec){ (time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S) };
 	timerfd_settime(waits->timer_fd, 0, &spec, NULL);
 }
@@ -260,59 +272,154 @@ static enum loop_verdict on_timer(int fd, void *arg)
 	return LOOP_GO;
 }
 
+static void print_unread(void *value, void *arg)
+{
+	const struct go_process *process = value;
+
+	(void)arg;
+	if (process->goroutines && !process->is_read)
+		msg_info("process %d: goroutines are not shown: " GO_NO_PROOF, process->pid);
+}
+
+static void print_totals(const struct goroutine_waits *waits)
+{
+	double period_ms = (double)waits->looked_ns / (double)waits->n_looks / NS_PER_MS;
+
+	msg_info("goroutines: %llu microseconds of waits, estimated from %llu samples (one per "
+		 "%.0f ms; standard error of T ms: up to sqrt(%.0f x T) ms)",
+		 (unsigned long long)(waits->waits_ns / NS_PER_US),
+		 (unsigned long long)waits->n_looks, period_ms, period_ms);
+	if (waits->n_stackless)
+		msg_info("goroutines: %.2f %% omitted: no consistent stack was read",
+			 100.0 * (double)waits->n_stackless /
+				 (double)(waits->n_seen + waits->n_stackless));
+}
+
 void goroutine_waits_end_window(struct run *run)
 {
-	if (waits_of(run)->timer_fd >= 0)
-		look_at_all(run, waits_of(run), run->end_ns);
-	if (!run->is_last || waits_of(run)->timer_fd < 0)
+	struct goroutine_waits *waits = waits_of(run);
+
+	if (waits->n_open)
+		look_at_all(run, waits, run->end_ns);
+	if (!run->is_last)
 		return;
-	msg_info("goroutines: %llu microseconds of waits, estimated from %llu samples",
-		 (unsigned long long)(waits_of(run)->waits_ns / NS_PER_US),
-		 (unsigned long long)waits_of(run)->n_looks);
-	if (waits_of(run)->n_stackless)
-		msg_info("goroutines: %.2f %% omitted: no consistent stack was read",
-			 100.0 * (double)waits_of(run)->n_stackless /
-				 (double)(waits_of(run)->n_seen + waits_of(run)->n_stackless));
+	idmap_visit(&waits->processes, print_unread, NULL);
+	if (waits->n_looks)
+		print_totals(waits);
+}
+
+/* ---- processes ---- */
+
+static void open_goroutines(struct goroutine_waits *waits, struct go_process *process,
+			    struct maps *maps)
+{
+	const char *why = "its table of functions can't be read";
+	int err;
+
+	process->cgroup_id = cgroup_of_process(process->pid);
+	process_comm(process->pid, process->comm, sizeof(process->comm));
+	process->is_read = false;
+	process->program = go_program_open(process->pid, maps, &err);
+	if (process->program)
+		process->goroutines = go_goroutines_open(process->program, &why);
+	if (!process->goroutines) {
+		msg_info("process %d: goroutines are not shown: %s", process->pid, why);
+		close_process(waits, process);
+	} else if (!waits->n_open++) {
+		arm_timer(waits, PERIOD_NS);
+	}
+}
+
+/* Opens a process that runs a Go program, unless it is open. */
+static void look_for_go(const struct run *run, pid_t pid)
+{
+	struct goroutine_waits *waits = waits_of(run);
+	uint64_t now_ns = clock_now_ns();
+	struct maps *maps = processes_read(stacks_processes(run), pid, now_ns);
+	const struct file *file = maps ? go_program_file(maps, pid) : NULL;
+	struct go_process *process = idmap_find(&waits->processes, (uint64_t)pid);
+
+	if (!waits->n_open)
+		waits->last_ns = now_ns;
+	if (process && (!file || file->serial != process->serial))
+		close_process(waits, process);
+	if (file && !process) {
+		process = mem_zalloc(1, sizeof(*process));
+		idmap_add(&waits->processes, (uint64_t)pid, process);
+	}
+	if (file && file->serial != process->serial) {
+		process->pid = pid;
+		process->serial = file->serial;
+		open_goroutines(waits, process, maps);
+	}
+	maps_release(maps);
+}
+
+static void look_for_all(void *arg)
+{
+	for (size_t i = 0; i < target_n_pids(arg); i++)
+		look_for_go(arg, target_pids(arg)[i]);
+}
+
+static void on_executed(pid_t pid, void *arg)
+{
+	const struct run *run = arg;
+	bool is_wanted = target_follows(run) && processes_find(stacks_processes(run), pid);
+
+	for (size_t i = 0; !is_wanted && i < target_n_pids(run); i++)
+		is_wanted = target_pids(run)[i] == pid;
+	if (is_wanted)
+		look_for_go(run, pid);
+}
+
+static bool is_another(void *value, void *arg)
+{
+	return value != arg;
+}
+
+static void on_exited(pid_t pid, void *arg)
+{
+	struct goroutine_waits *waits = waits_of(arg);
+	struct go_process *process = idmap_find(&waits->processes, (uint64_t)pid);
+
+	if (!process)
+		return;
+	close_process(waits, process);
+	idmap_keep(&waits->processes, is_another, process);
+	free(process);
 }
 
 /* ---- beginning and end ---- */
 
-/* Opens a process, if it runs a Go program. Returns false after printing why it can't be read. */
-static bool open_process(const struct run *run, struct go_process *process, pid_t pid)
-{
-	struct maps *maps = processes_read(stacks_processes(run), pid, clock_now_ns());
-	const char *why = "its table of functions can't be read";
-	int err = -ENODATA;
-
-	*process = (struct go_process){ .pid = pid, .cgroup_id = cgroup_of_process(pid) };
-	process_comm(pid, process->comm, sizeof(process->comm));
-	if (maps)
-		process->program = go_program_open(pid, maps, &err);
-	if (process->program)
-		process->goroutines = go_goroutines_open(process->program, &why);
-	maps_release(maps);
-	if (!process->goroutines && err != -ENODATA)
-		msg_info("process %d: goroutines are not shown: %s", pid, why);
-	if (!process->goroutines)
-		close_process(process);
-	return process->goroutines;
-}
-
 int goroutine_waits_start(struct run *run)
 {
 	struct goroutine_waits *waits = waits_of(run);
-	size_t n = is_wanted(run) ? target_n_pids(run) : 0, n_open = 0;
+	struct watch *watch = stacks_watch(run);
+	struct watch_handlers handlers = {
+		.executed = on_executed, .exited = on_exited, .lost = look_for_all, .arg = run
+	};
 
-	waits->processes = mem_zalloc(n + 1, sizeof(*waits->processes));
-	waits->n_processes = n;
-	for (size_t i = 0; i < n; i++)
-		n_open += open_process(run, &waits->processes[i], target_pids(run)[i]);
-	if (!n_open && waits->mode == GOROUTINES_ONLY)
-		return msg_error("--goroutines only: no process with goroutines that can be read");
-	if (!n_open)
+	if (!is_wanted(run))
 		return 0;
 	waits->timer_fd = loop_every(run->loop, PERIOD_NS, on_timer, run);
-	return waits->timer_fd < 0 ? msg_errno(waits->timer_fd, "timer: setup failed") : 0;
+	if (waits->timer_fd < 0)
+		return msg_errno(waits->timer_fd, "timer: setup failed");
+	if (watch)
+		watch_subscribe(watch, &handlers);
+	look_for_all(run);
+	arm_timer(waits, PERIOD_NS);
+	if (!waits->n_open && waits->mode == GOROUTINES_ONLY && !run->command)
+		return msg_error("--goroutines only: no process with goroutines that can be read");
+	return 0;
+}
+
+static void free_process(void *value)
+{
+	struct go_process *process = value;
+
+	go_goroutines_free(process->goroutines);
+	go_program_close(process->program);
+	free(process);
 }
 
 static void finish(struct run *run)
@@ -321,11 +428,9 @@ static void finish(struct run *run)
 
 	if (waits->timer_fd >= 0)
 		close(waits->timer_fd);
-	for (size_t i = 0; i < waits->n_processes; i++)
-		close_process(&waits->processes[i]);
+	idmap_free(&waits->processes, free_process);
 	for (size_t i = 0; i < waits->n_marks; i++)
 		free(waits->marks[i]);
-	free(waits->processes);
 }
 
 const struct module goroutines_module = {

@@ -44,12 +44,20 @@ TEST_UNLESS(go_lacks, samples_of_go_are_complete_and_named)
 	CHECK_HAS(tool->out, ";runtime.systemstack;");
 }
 
+/* Goroutines of a command, and of what a command runs, are read once its runtime has begun. */
 TEST_UNLESS(go_lacks, waits_of_go_are_complete_and_named)
 {
 	struct proc *tool = tool_run("offcputime", "-U", "--", work_path("goload"), SECONDS);
 	check_stacks(tool);
 	CHECK_HAS(tool->out, "[idle]");
-	CHECK_HAS(tool->err, "blocked goroutines have no thread");
+#ifdef __x86_64__
+	CHECK_HAS(tool->out, "goload;[goroutine: ");
+	CHECK_LACKS(tool->err, "have no thread");
+	tool = tool_run("offcputime", "-U", "--goroutines", "only", "--", "/bin/sh", "-c",
+			until_end(mem_printf("%s " SECONDS "; :", work_path("goload"))));
+	CHECK_HAS(tool->out, "goload;[goroutine: ");
+	CHECK_LACKS(tool->out, "[idle]");
+#endif
 }
 
 /* The heap is what the program's own profile says of it, at the same instant. */
@@ -57,15 +65,17 @@ static void check_heap(const char *rate)
 {
 	struct proc *work = work_start("goknown", rate, "1");
 	struct proc *tool = tool_run_on(work, "memleak", "--duration", "1", "--format", "json");
-	uint64_t bytes = 0, objects = 0;
+	uint64_t bytes = 0, objects = 0, all = 0;
 
 	for (const char *rest = tool->out, *line;
 	     (line = line_with(&rest, "[Go heap]", "main.hold"));) {
 		bytes += number_in(line, "value");
 		objects += number_in(line, "count");
+		all += number_in(line, "alloc_bytes");
 	}
 	CHECK_CLOSE(bytes, work_value(work->out, "goknown", "bytes"), 1);
 	CHECK_CLOSE(objects, work_value(work->out, "goknown", "objects"), 1);
+	CHECK_CLOSE(all, work_value(work->out, "goknown", "all"), 1);
 	CHECK_LACKS(tool->out, "\"runtime.mmap\"");
 	CHECK_HAS(tool->err, "estimated from");
 }

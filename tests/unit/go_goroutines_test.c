@@ -58,12 +58,20 @@ AFTER_EACH()
 	free(image);
 }
 
+static void ignore(const struct go_goroutine *goroutine, void *arg)
+{
+	(void)goroutine;
+	(void)arg;
+}
+
 static void check_refused(const char *name)
 {
 	const char *why = NULL;
 	struct go_goroutines *g = go_goroutines_open(&program, &why);
+	struct go_sweep sweep;
 
-	if (g || !why)
+	if (g ? go_goroutines_sweep(g, UINT64_MAX / 2, SIZE_MAX, &sweep, ignore, NULL) != -EAGAIN
+	      : !why)
 		UNIT_FAIL("\"%s\" is believed", name);
 	go_goroutines_free(g);
 }
@@ -130,12 +138,6 @@ static void give_stack(size_t i, uint64_t *words, size_t n)
 	set_word(i, 56, address_of(words));
 	set_word(i, 304, GO_TEXT + 64);
 	set_word(i, 184, 3);
-}
-
-static void ignore(const struct go_goroutine *goroutine, void *arg)
-{
-	(void)goroutine;
-	(void)arg;
 }
 
 TEST(deep_stacks_take_no_more_than_the_time)

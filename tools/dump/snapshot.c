@@ -320,7 +320,7 @@ static void take_goroutines(struct snapshot *s, struct maps *maps, struct taken 
 		goroutines = go_goroutines_open(program, &taken->why_none);
 	if (goroutines && go_goroutines_sweep(goroutines, SWEEP_MAX_NS, SIZE_MAX, &taken->sweep,
 					      note_goroutine, s))
-		taken->why_none = "its memory can't be read";
+		taken->why_none = GO_NO_PROOF;
 	adding.now_ns = clock_now_ns();
 	idmap_visit(&s->groups, add_group, &adding);
 	idmap_free(&s->groups, free);

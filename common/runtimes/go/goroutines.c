@@ -126,14 +126,15 @@ static void search_piece(struct go_goroutines *g, uint64_t addr, const uint64_t 
 			read_reasons(g, addr + i * 8);
 }
 
-/* Searches initialised data, which strings are in, piece by piece. */
-static void search_segment(struct go_goroutines *g, const Elf64_Phdr *segment)
+/* Searches initialised data, which strings are in, piece by piece, until end_ns. */
+static void search_segment(struct go_goroutines *g, const Elf64_Phdr *segment, uint64_t end_ns)
 {
 	uint64_t *words = mem_zalloc(1, PEEK_MAX_BYTES);
 	uint64_t at = (segment->p_vaddr + 7) & ~7ULL, end = segment->p_vaddr + segment->p_filesz;
 	size_t size;
 
-	for (; !g->n_reasons && at + REASON_HEADER < end; at += PEEK_MAX_BYTES - REASON_HEADER) {
+	for (; !g->n_reasons && at + REASON_HEADER < end && clock_now_ns() < end_ns;
+	     at += PEEK_MAX_BYTES - REASON_HEADER) {
 		size = end - at < PEEK_MAX_BYTES ? end - at : PEEK_MAX_BYTES;
 		size = peek(g->p->pid, at + g->p->bias, words, size);
 		search_piece(g, at + g->p->bias, words, size / 8);
@@ -141,7 +142,7 @@ static void search_segment(struct go_goroutines *g, const Elf64_Phdr *segment)
 	free(words);
 }
 
-static void find_reasons(struct go_goroutines *g)
+static void find_reasons(struct go_goroutines *g, uint64_t end_ns)
 {
 	Elf64_Phdr *segments = elf64_read_segments(&g->p->elf);
 	uint64_t max_bytes = DATA_MAX;
@@ -151,7 +152,7 @@ static void find_reasons(struct go_goroutines *g)
 		    segments[i].p_filesz > max_bytes)
 			continue;
 		max_bytes -= segments[i].p_filesz; /* a forged file may repeat a segment */
-		search_segment(g, &segments[i]);
+		search_segment(g, &segments[i], end_ns);
 	}
 	free(segments);
 }
@@ -528,6 +529,42 @@ static int read_list(struct go_goroutines *g, size_t *n)
 	return 0;
 }
 
+/* ---- proof of the layout ---- */
+
+#define RESIDENT     64 /* goroutines among which the runtime's own are */
+#define PROOF_MAX_NS (2 * NS_PER_S)
+
+/*
+ * Notes if a goroutine that each program has waits for what it waits for in each program: then the
+ * reasons are where the layout says.
+ */
+static void check_resident(const struct go_goroutine *goroutine, void *arg)
+{
+	struct go_goroutines *g = arg;
+
+	if (goroutine->n >= 2 &&
+	    is_in(g->p, GO_FORCE_GC, stack_address(goroutine->words[goroutine->n - 2]) - 1) &&
+	    !strcmp(goroutine->state, "force gc (idle)"))
+		g->is_proven = true;
+}
+
+/* Returns false also while the program is starting. */
+static bool prove_layout(struct go_goroutines *g)
+{
+	struct go_sweep counts = {};
+	uint64_t end_ns = clock_now_ns() + PROOF_MAX_NS;
+	struct sweeping s = { g, &counts, check_resident, g, end_ns, true };
+	size_t n;
+
+	if (!g->n_reasons)
+		find_reasons(g, end_ns);
+	for (int i = 0; !g->is_proven && i < ATTEMPTS && !read_list(g, &n); i++)
+		attempt(&s, n < RESIDENT ? n : RESIDENT);
+	return g->is_proven;
+}
+
+/* ---- all goroutines ---- */
+
 /* Reduces the list to at most max_n addresses, at equal distances; to others at each sweep. */
 static size_t thin_out(struct go_goroutines *g, size_t n, size_t max_n, struct go_sweep *sweep)
 {
@@ -547,13 +584,15 @@ int go_goroutines_sweep(struct go_goroutines *g, uint64_t max_ns, size_t max_n,
 			struct go_sweep *sweep,
 			void (*visit)(const struct go_goroutine *goroutine, void *arg), void *arg)
 {
-	struct sweeping s = { g, sweep, visit, arg, clock_now_ns() + max_ns, false };
+	struct sweeping s = { .g = g, .sweep = sweep, .visit = visit, .arg = arg };
 	size_t n;
-	int err = read_list(g, &n);
 
 	*sweep = (struct go_sweep){};
-	if (err)
-		return err;
+	if (!g->is_proven && !prove_layout(g))
+		return -EAGAIN;
+	if (read_list(g, &n))
+		return -EFAULT;
+	s.end_ns = clock_now_ns() + max_ns;
 	n = thin_out(g, n, max_n, sweep);
 	for (int i = 0; n && i < ATTEMPTS; i++) {
 		s.is_last = i == ATTEMPTS - 1;
@@ -563,35 +602,6 @@ int go_goroutines_sweep(struct go_goroutines *g, uint64_t max_ns, size_t max_n,
 }
 
 /* ---- opening ---- */
-
-#define RESIDENT     64 /* goroutines among which the runtime's own are */
-#define PROOF_MAX_NS (5 * NS_PER_S)
-
-/*
- * Checks the layout of reasons by a goroutine that every program has: notes if it waits for the
- * reason that is known of it.
- */
-static void check_resident(const struct go_goroutine *goroutine, void *arg)
-{
-	struct go_goroutines *g = arg;
-
-	if (goroutine->n >= 2 &&
-	    is_in(g->p, GO_FORCE_GC, stack_address(goroutine->words[goroutine->n - 2]) - 1) &&
-	    !strcmp(goroutine->state, "force gc (idle)"))
-		g->is_proven = true;
-}
-
-static bool prove_layout(struct go_goroutines *g)
-{
-	struct go_sweep counts = {};
-	uint64_t end_ns = clock_now_ns() + PROOF_MAX_NS;
-	struct sweeping s = { g, &counts, check_resident, g, end_ns, true };
-	size_t n;
-
-	for (int i = 0; !g->is_proven && i < ATTEMPTS && !read_list(g, &n); i++)
-		attempt(&s, n < RESIDENT ? n : RESIDENT);
-	return g->is_proven;
-}
 
 static const char *why_impossible(const struct go_program *p)
 {
@@ -616,12 +626,7 @@ struct go_goroutines *go_goroutines_open(const struct go_program *p, const char 
 	g->layout = go_g_layout(p->release);
 	g->slots = mem_zalloc(BATCH, sizeof(*g->slots));
 	go_rows_fill(&g->rows, &p->elf);
-	find_reasons(g);
-	if (prove_layout(g))
-		return g;
-	*why = "unexpected layout of struct g, or unreadable memory";
-	go_goroutines_free(g);
-	return NULL;
+	return g;
 }
 
 void go_goroutines_free(struct go_goroutines *g)

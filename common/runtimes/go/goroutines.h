@@ -52,8 +52,9 @@ void go_goroutines_free(struct go_goroutines *g);
 /*
  * Reads all goroutines, except ended ones, for at most max_ns, and calls visit for each; *sweep
  * receives their numbers. Of more than max_n, one in sweep->one_in is read, in turn. 0; -EFAULT:
- * the list can't be read.
+ * the list can't be read; -EAGAIN: for the reason GO_NO_PROOF, which a starting program has, too.
  */
+#define GO_NO_PROOF "unexpected layout of struct g, or unreadable memory"
 int go_goroutines_sweep(struct go_goroutines *g, uint64_t max_ns, size_t max_n,
 			struct go_sweep *sweep,
 			void (*visit)(const struct go_goroutine *goroutine, void *arg), void *arg);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-// goknown RATE N has a heap and goroutines that are known: main.hold keeps 2000 blocks of 4096 bytes,
+// goknown RATE N has a heap and goroutines that are known: main.hold keeps 1000 of 2000 blocks of 4096 bytes,
 // and N goroutines each wait in one place, for ever. RATE is the heap profile's. It prints what its
 // own runtime says of them, "@ready", and waits for its standard input to end.
 package main
@@ -67,11 +67,11 @@ func through(stack []uintptr, name string) bool {
 	}
 }
 
-// Prints what the program's own profile says of a function: bytes and objects.
+// Prints what the program's own profile says of a function: bytes and objects, and bytes with freed ones.
 func printHeap(name string, rate int) {
 	records := make([]runtime.MemProfileRecord, 10000)
 	n, _ := runtime.MemProfile(records, true)
-	bytes, objects := 0.0, 0.0
+	bytes, objects, all := 0.0, 0.0, 0.0
 	for _, r := range records[:n] {
 		if r.AllocObjects == 0 || !through(r.Stack(), name) {
 			continue
@@ -83,8 +83,9 @@ func printHeap(name string, rate int) {
 		}
 		bytes += float64(r.InUseBytes()) * scale
 		objects += float64(r.InUseObjects()) * scale
+		all += float64(r.AllocBytes) * scale
 	}
-	fmt.Printf("@goknown bytes %.0f\n@goknown objects %.0f\n", bytes, objects)
+	fmt.Printf("@goknown bytes %.0f\n@goknown objects %.0f\n@goknown all %.0f\n", bytes, objects, all)
 }
 
 func main() {
@@ -92,6 +93,7 @@ func main() {
 	n, _ := strconv.Atoi(os.Args[2])
 	runtime.MemProfileRate = rate
 	hold(2000)
+	kept = kept[1000:]
 	drop(3000)
 	mutex.Lock()
 	group.Add(1)
