@@ -304,7 +304,7 @@ void goroutine_waits_end_window(struct run *run)
 	if (!run->is_last)
 		return;
 	idmap_visit(&waits->processes, print_unread, NULL);
-	if (waits->n_looks)
+	if (waits->n_seen)
 		print_totals(waits);
 }
 

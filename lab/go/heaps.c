@@ -97,14 +97,16 @@ static void print_functions(FILE *f, struct go_program *p, uint64_t word)
 static char *describe(struct go_program *p, const struct go_heap *heap,
 		      const struct go_heap_record *record)
 {
+	uint64_t *words = heap->words + record->at;
 	char *text = NULL;
-	size_t size;
+	size_t size, n;
 	FILE *f = open_memstream(&text, &size);
 
 	fprintf(f, "%" PRIu64 " %" PRIu64 " %" PRIu64, record->allocs, record->frees,
 		record->object_bytes);
-	for (size_t i = 0; i < record->n; i++)
-		print_functions(f, p, heap->words[record->at + i]);
+	n = go_heap_drop_inlined(p, words, record->n);
+	for (size_t i = 0; i < n; i++)
+		print_functions(f, p, words[i]);
 	fclose(f);
 	return text;
 }
@@ -112,7 +114,7 @@ static char *describe(struct go_program *p, const struct go_heap *heap,
 static int read_ours(struct go_program *p, struct lines *lines)
 {
 	struct go_heap heap;
-	int err = go_heap_read(p, &heap);
+	int err = go_heap_read(p, UINT64_MAX, &heap);
 
 	for (size_t i = 0; !err && i < heap.n; i++)
 		if (heap.records[i].allocs)

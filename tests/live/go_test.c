@@ -77,6 +77,7 @@ static void check_heap(const char *rate)
 	CHECK_CLOSE(objects, work_value(work->out, "goknown", "objects"), 1);
 	CHECK_CLOSE(all, work_value(work->out, "goknown", "all"), 1);
 	CHECK_LACKS(tool->out, "\"runtime.mmap\"");
+	CHECK_HAS(tool->err, " % too deep");
 	CHECK_HAS(tool->err, "estimated from");
 }
 

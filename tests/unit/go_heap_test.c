@@ -71,7 +71,7 @@ AFTER_EACH()
 static int read_heap(void)
 {
 	go_heap_free(&heap);
-	return go_heap_read(&program, &heap);
+	return go_heap_read(&program, UINT64_MAX, &heap);
 }
 
 static uint64_t live(size_t i)
@@ -186,6 +186,7 @@ TEST(list_without_an_end_ends)
 	begin(24);
 	memory.buckets[N_BUCKETS - 1][1] = memory.head;
 	CHECK(read_heap() < 0);
+	CHECK_EQ(go_heap_read(&program, 1, &heap), -ETIMEDOUT);
 }
 
 TEST(gone_process_is_unreadable)

@@ -17,7 +17,8 @@
 #include "runtimes/go/heap.h"
 #include "stacks/stacks.h"
 
-#define RUNTIME_DEPTH 32 /* words of a stack, up to Go 1.22; later 128 */
+#define RUNTIME_DEPTH 32	     /* the runtime cuts stacks here, or later (Go 1.23) */
+#define READ_MAX_NS   (2 * NS_PER_S) /* CPU time per process and report: memory may be forged */
 
 struct go_process {
 	pid_t pid;
@@ -29,6 +30,7 @@ struct go_process {
 	uint32_t cycle;
 	uint64_t rate, bytes, objects, samples;
 	double variance; /* of bytes */
+	size_t n_unread; /* stacks that were not read in time */
 };
 
 struct go_heaps {
@@ -79,6 +81,8 @@ static const char *describe_error(const struct go_process *process, int err)
 		return go_heap_why_none(process->program);
 	case -EAGAIN:
 		return "its profile changed during each attempt to read it";
+	case -ETIMEDOUT:
+		return "reading its profile takes too long";
 	case -EFAULT:
 		return "its memory can't be read";
 	default:
@@ -154,13 +158,24 @@ struct reading {
 	struct block_sums *sums;
 };
 
+/* Returns false for stacks that the runtime may have cut. */
+static bool is_complete(const struct go_program *p, const uint64_t *words, size_t n)
+{
+	const struct go_func *root = &p->functions[GO_GOEXIT];
+
+	return n < RUNTIME_DEPTH ||
+	       (words[n - 1] - p->bias >= root->start && words[n - 1] - p->bias < root->end);
+}
+
 static uint64_t define_stack(const struct reading *reading, const struct go_process *process,
 			     const struct go_heap *heap, const struct go_heap_record *record)
 {
-	int reason = record->n < RUNTIME_DEPTH ? UNWIND_COMPLETE : UNWIND_DEPTH;
+	uint64_t *words = heap->words + record->at;
+	bool is_whole = is_complete(process->program, words, record->n);
+	size_t n = go_heap_drop_inlined(process->program, words, record->n);
 
-	return stacks_define(reading->heaps->run, process->pid, heap->words + record->at, record->n,
-			     reason);
+	return stacks_define(reading->heaps->run, process->pid, words, n,
+			     is_whole ? UNWIND_COMPLETE : UNWIND_DEPTH);
 }
 
 static void add_record(const struct reading *reading, struct go_process *process,
@@ -192,7 +207,7 @@ static void add_record(const struct reading *reading, struct go_process *process
 }
 
 static void take_heap(const struct reading *reading, struct go_process *process,
-		      const struct go_heap *heap)
+		      const struct go_heap *heap, uint64_t end_ns)
 {
 	process->is_same = process->is_read && process->cycle == heap->cycle;
 	process->is_read = true;
@@ -200,8 +215,12 @@ static void take_heap(const struct reading *reading, struct go_process *process,
 	process->rate = heap->rate;
 	process->bytes = process->objects = process->samples = 0;
 	process->variance = 0;
+	process->n_unread = 0;
 	for (size_t i = 0; i < heap->n; i++)
-		add_record(reading, process, heap, &heap->records[i]);
+		if (clock_thread_ns() < end_ns)
+			add_record(reading, process, heap, &heap->records[i]);
+		else
+			process->n_unread++;
 }
 
 /* Closes the program, and its files, of a process that has ended. Another one may get the pid. */
@@ -215,16 +234,17 @@ static void close_program(struct go_process *process)
 static void read_process(void *value, void *arg)
 {
 	struct go_process *process = value;
+	uint64_t end_ns = clock_thread_ns() + READ_MAX_NS;
 	struct go_heap heap;
 	int err;
 
 	if (!process->program)
 		return;
-	err = go_heap_read(process->program, &heap);
+	err = go_heap_read(process->program, end_ns, &heap);
 	if (err)
 		report_why(process, describe_error(process, err));
 	else
-		take_heap(arg, process, &heap);
+		take_heap(arg, process, &heap, end_ns);
 	process->is_read = !err;
 	go_heap_free(&heap);
 	if (err && process_has_ended(process->pid))
@@ -262,6 +282,9 @@ static void print_process(void *value, void *arg)
 		fprintf(arg, "\t%s\n", line);
 	else
 		msg_info("%s", line);
+	if (process->n_unread)
+		msg_warn("process %d: %zu stacks of Go's heap not read: time limit reached",
+			 process->pid, process->n_unread);
 	free(line);
 }
 

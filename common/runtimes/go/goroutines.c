@@ -535,8 +535,8 @@ static int read_list(struct go_goroutines *g, size_t *n)
 #define PROOF_MAX_NS (2 * NS_PER_S)
 
 /*
- * Notes if a goroutine that each program has waits for what it waits for in each program: then the
- * reasons are where the layout says.
+ * Checks the layout of reasons by a goroutine that every program has: notes if it waits for the
+ * reason that is known of it.
  */
 static void check_resident(const struct go_goroutine *goroutine, void *arg)
 {

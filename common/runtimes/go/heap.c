@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/peek.h"
 #include "runtimes/go/heap.h"
@@ -25,7 +26,7 @@
 #define WORDS_MAX	 (16u << 20)
 #define STACK_MAX	 1100 /* GODEBUG=profstackdepth is at most 1024 */
 #define WINDOW_BYTES	 PEEK_MAX_BYTES
-#define WINDOWS_MAX	 4096 /* reads per pass: bounds the time for a forged list */
+#define CHECK_TIME	 128 /* buckets between looks at the clock */
 #define TYPE_MEMORY	 1
 #define CYCLES		 3
 #define COUNT_WORDS_MAX	 4
@@ -40,7 +41,6 @@ struct window {
 	pid_t pid;
 	uint64_t addr;
 	size_t size;
-	unsigned int n_reads;
 	uint8_t bytes[WINDOW_BYTES];
 };
 
@@ -52,8 +52,6 @@ static bool window_has(const struct window *w, uint64_t addr, size_t size)
 static bool window_read(struct window *w, uint64_t addr, void *to, size_t size)
 {
 	if (!window_has(w, addr, size)) {
-		if (w->n_reads++ >= WINDOWS_MAX)
-			return false;
 		w->addr = addr & ~(uint64_t)(WINDOW_BYTES - 1);
 		w->size = peek(w->pid, w->addr, w->bytes, WINDOW_BYTES);
 	}
@@ -81,23 +79,13 @@ static size_t count_inlined(struct go_program *p, const uint64_t *words, size_t 
 	return n_same;
 }
 
-/* Drops inlined calls from the stack: addresses are resolved to all of them. */
-static size_t drop_inlined(struct go_program *p, uint64_t *words, size_t n)
+size_t go_heap_drop_inlined(struct go_program *p, uint64_t *words, size_t n)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < n; i += 1 + count_inlined(p, words + i, n - i))
 		words[kept++] = words[i];
 	return kept;
-}
-
-static void drop_all_inlined(struct go_program *p, struct go_heap *heap)
-{
-	for (size_t i = 0; i < heap->n; i++) {
-		struct go_heap_record *record = &heap->records[i];
-
-		record->n = drop_inlined(p, heap->words + record->at, record->n);
-	}
 }
 
 /* ---- a pass over all buckets ---- */
@@ -108,6 +96,7 @@ struct pass {
 	uint32_t judged; /* index of the future counts that belong to the profile */
 	bool takes_all;	 /* no collection so far: all counts belong to it */
 	bool has_counts; /* a bucket has counts that belong to the profile */
+	uint64_t end_ns; /* clock_thread_ns() when reading ends: a list may be forged */
 	struct window window;
 };
 
@@ -162,6 +151,8 @@ static int read_bucket(struct pass *pass, uint64_t *addr)
 	struct go_heap_record record;
 	uint64_t at = *addr + sizeof(header);
 
+	if (heap->n % CHECK_TIME == 0 && clock_thread_ns() > pass->end_ns)
+		return -ETIMEDOUT;
 	if (*addr & 7 || !window_read(&pass->window, *addr, header, sizeof(header)))
 		return -EFAULT;
 	if (!header_is_sane(header) || heap->n >= BUCKETS_MAX ||
@@ -279,7 +270,7 @@ const char *go_heap_why_none(const struct go_program *p)
 		       : "it is linked without a heap profile (let it import net/http/pprof)";
 }
 
-int go_heap_read(struct go_program *p, struct go_heap *heap)
+int go_heap_read(struct go_program *p, uint64_t end_ns, struct go_heap *heap)
 {
 	struct pass *pass;
 	uint64_t rate;
@@ -289,12 +280,11 @@ int go_heap_read(struct go_program *p, struct go_heap *heap)
 	if (go_heap_why_none(p))
 		return -ENODATA;
 	pass = mem_zalloc(1, sizeof(*pass));
+	pass->end_ns = end_ns;
 	go_heap_layout(&pass->layout, p->release);
 	rate = read_rate(p, &err);
 	if (!err)
 		err = read_twice(p, pass, heap);
-	if (!err)
-		drop_all_inlined(p, heap);
 	heap->rate = rate;
 	free(pass);
 	return err;

@@ -11,7 +11,7 @@
 #include "runtimes/go/program.h"
 
 struct go_heap_record {
-	size_t at, n; /* return addresses in go_heap.words, leaf first, without inlined calls */
+	size_t at, n; /* return addresses in go_heap.words, leaf first, with inlined calls */
 	uint64_t object_bytes;	/* size of each object */
 	uint64_t allocs, frees; /* sampled objects, not scaled */
 };
@@ -29,12 +29,18 @@ struct go_heap {
 const char *go_heap_why_none(const struct go_program *p);
 
 /*
- * Reads the profile. 0; -ENODATA: go_heap_why_none() has the reason; -EAGAIN: it changed during
- * each attempt; -EINVAL: not as expected; -EFAULT: unreadable memory. Freed with go_heap_free(),
- * also after an error.
+ * Reads the profile, until clock_thread_ns() is end_ns. 0; -ENODATA: go_heap_why_none() has the reason;
+ * -EAGAIN: it changed during each attempt; -EINVAL: not as expected; -EFAULT: unreadable memory;
+ * -ETIMEDOUT. Freed with go_heap_free(), also after an error.
  */
-int go_heap_read(struct go_program *p, struct go_heap *heap);
+int go_heap_read(struct go_program *p, uint64_t end_ns, struct go_heap *heap);
 void go_heap_free(struct go_heap *heap);
+
+/*
+ * Drops inlined calls from the n addresses of a record, for names that are found with all calls
+ * inlined at an address. Returns the number of addresses left.
+ */
+size_t go_heap_drop_inlined(struct go_program *p, uint64_t *words, size_t n);
 
 /* Returns the number of objects that a sampled object of that size stands for. */
 double go_heap_scale(const struct go_heap *heap, uint64_t object_bytes);

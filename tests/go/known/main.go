@@ -19,7 +19,7 @@ import (
 type block [4096]byte
 
 var (
-	kept    []*block
+	kept    = make([]*block, 0, 2500)
 	nothing = make(chan int)
 	never   = make(chan int)
 	mutex   sync.Mutex
@@ -29,6 +29,20 @@ var (
 //go:noinline
 func hold(n int) {
 	for i := 0; i < n; i++ {
+		kept = append(kept, new(block))
+	}
+}
+
+// Deeper than the runtime records, with every second call inlined.
+func holdInlined(n int) { holdDeep(n - 1) }
+
+//go:noinline
+func holdDeep(n int) {
+	if n > 0 {
+		holdInlined(n)
+		return
+	}
+	for i := 0; i < 500; i++ {
 		kept = append(kept, new(block))
 	}
 }
@@ -93,7 +107,10 @@ func main() {
 	n, _ := strconv.Atoi(os.Args[2])
 	runtime.MemProfileRate = rate
 	hold(2000)
-	kept = kept[1000:]
+	for i := range kept[:1000] {
+		kept[i] = nil
+	}
+	holdDeep(100)
 	drop(3000)
 	mutex.Lock()
 	group.Add(1)
