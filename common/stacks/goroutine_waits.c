@@ -25,9 +25,11 @@
 
 #define PERIOD_NS      (50 * NS_PER_MS)
 #define LOOK_MAX_NS    (200 * NS_PER_MS)
-#define COST_FACTOR    50    /* looks take at most 1/N of a CPU */
-#define GOROUTINES_MAX 10000 /* per look: of more, a random part is looked at */
-#define MARKS_MAX      128   /* distinct states of goroutines */
+#define COST_FACTOR    50	       /* looks take at most 1/N of a CPU */
+#define LOOK_CPU_NS    (2 * NS_PER_MS) /* aim for a look: 10 a second are possible then */
+#define GOROUTINES_MIN 100	       /* of each process per look, see choose_share() */
+#define GOROUTINES_MAX 10000
+#define MARKS_MAX      128 /* distinct states of goroutines */
 
 enum goroutines_mode { GOROUTINES_AUTO, GOROUTINES_ONLY, GOROUTINES_NO };
 
@@ -48,15 +50,16 @@ struct goroutine_waits {
 	int timer_fd;	  /* -1: not wanted */
 	uint64_t last_ns; /* time of the last look, or of the beginning */
 	uint64_t random;
+	size_t max_n;		/* goroutines of each process per look: of more, a part, in turn */
 	char *marks[MARKS_MAX]; /* by group - 1 */
 	size_t n_marks;
 	struct idmap stack_ids; /* of the current look, by words */
 
 	/* totals of the run */
-	uint64_t n_looks, looked_ns, n_seen, n_stackless, waits_ns;
+	uint64_t n_looks, distance_ns, n_seen, n_stackless, waits_ns;
 };
 
-static const struct goroutine_waits defaults = { .timer_fd = -1 };
+static const struct goroutine_waits defaults = { .timer_fd = -1, .max_n = GOROUTINES_MIN };
 
 static struct goroutine_waits *waits_of(const struct run *run)
 {
@@ -158,6 +161,7 @@ struct look {
 	const struct go_process *process;
 	const struct go_sweep *sweep;
 	uint64_t since_ns; /* time since the last look */
+	uint64_t one_in;   /* largest number of goroutines that one stands for */
 };
 
 /* Defines a stack, once per look. */
@@ -219,8 +223,10 @@ static void look_at(void *value, void *arg)
 		return;
 	look->process = process;
 	look->sweep = &sweep;
-	err = go_goroutines_sweep(process->goroutines, LOOK_MAX_NS, GOROUTINES_MAX, &sweep,
+	err = go_goroutines_sweep(process->goroutines, LOOK_MAX_NS, waits->max_n, &sweep,
 				  count_goroutine, look);
+	if (sweep.one_in > look->one_in)
+		look->one_in = sweep.one_in;
 	if (err && (err != -EAGAIN || process_has_ended(process->pid)))
 		close_process(waits, process);
 	process->is_read |= !err;
@@ -241,8 +247,21 @@ static uint64_t look_at_all(const struct run *run, struct goroutine_waits *waits
 	idmap_free(&waits->stack_ids, free);
 	waits->stack_ids = (struct idmap){};
 	waits->n_looks++;
-	waits->looked_ns += look.since_ns;
+	waits->distance_ns += look.since_ns * look.one_in;
 	return clock_thread_ns() - begin_ns;
+}
+
+/*
+ * Chooses how many goroutines the next look reads. Of many, a part at each of many moments says
+ * more than all of them at a few.
+ */
+static void choose_share(struct goroutine_waits *waits, uint64_t cpu_ns)
+{
+	size_t n = (size_t)((double)waits->max_n * LOOK_CPU_NS / (double)(cpu_ns + 1));
+
+	waits->max_n = n < GOROUTINES_MIN   ? GOROUTINES_MIN
+		       : n > GOROUTINES_MAX ? GOROUTINES_MAX
+					    : n;
 }
 
 /*
@@ -263,11 +282,13 @@ static void arm_timer(struct goroutine_waits *waits, uint64_t period_ns)
 static enum loop_verdict on_timer(int fd, void *arg)
 {
 	struct goroutine_waits *waits = waits_of(arg);
-	uint64_t n, period_ns;
+	uint64_t n, cpu_ns, period_ns;
 
 	if (read(fd, &n, sizeof(n)) < 0)
 		return LOOP_GO;
-	period_ns = look_at_all(arg, waits, clock_now_ns()) * COST_FACTOR;
+	cpu_ns = look_at_all(arg, waits, clock_now_ns());
+	choose_share(waits, cpu_ns);
+	period_ns = cpu_ns * COST_FACTOR;
 	arm_timer(waits, period_ns > PERIOD_NS ? period_ns : PERIOD_NS);
 	return LOOP_GO;
 }
@@ -283,12 +304,12 @@ static void print_unread(void *value, void *arg)
 
 static void print_totals(const struct goroutine_waits *waits)
 {
-	double period_ms = (double)waits->looked_ns / (double)waits->n_looks / NS_PER_MS;
+	double distance_ms = (double)waits->distance_ns / (double)waits->n_looks / NS_PER_MS;
 
-	msg_info("goroutines: %llu microseconds of waits, estimated from %llu samples (one per "
-		 "%.0f ms; standard error of T ms: up to sqrt(%.0f x T) ms)",
+	msg_info("goroutines: %llu microseconds of waits, estimated from %llu samples (one of "
+		 "a goroutine per %.0f ms; standard error of T ms: up to sqrt(%.0f x T) ms)",
 		 (unsigned long long)(waits->waits_ns / NS_PER_US),
-		 (unsigned long long)waits->n_looks, period_ms, period_ms);
+		 (unsigned long long)waits->n_looks, distance_ms, distance_ms);
 	if (waits->n_stackless)
 		msg_info("goroutines: %.2f %% omitted: no consistent stack was read",
 			 100.0 * (double)waits->n_stackless /
