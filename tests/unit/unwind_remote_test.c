@@ -343,8 +343,8 @@ TEST(a_copied_stack_is_as_complete_as_the_stack)
 /* A copy has no code of Java, whose frame pointers lead past frames. */
 TEST(a_copied_stack_ends_in_code_of_java)
 {
-	struct unwind_mapping mappings[64];
-	struct runtime_process runtime = { .kind = RUNTIME_HOTSPOT };
+	static struct unwind_mapping mappings[64];
+	static struct runtime_process runtime = { .kind = RUNTIME_HOTSPOT };
 	const uint64_t code = 0x1000;
 
 	runtime.hotspot.heaps[0] = (struct hotspot_heap){ code, code + 4096, 0 };
