@@ -31,10 +31,10 @@ struct capture {
 	size_t n_ring;
 	char *reason; /* why a capture begins, or has begun; NULL: it doesn't */
 	uint64_t moment_unix_ns;
-	bool is_begun;	 /* its first reports are named */
+	bool is_begun;	 /* the report of its last moment is named */
 	uint32_t n_left; /* intervals still to keep */
 	uint64_t paused_until_ns;
-	uint32_t n, n_ignored; /* captures; moments while another was going on, or in the pause */
+	uint32_t n, n_ignored; /* captures; moments in the pause */
 };
 
 #define CAPTURE_DEFAULT                                            \
@@ -48,7 +48,7 @@ struct capture {
  */
 int capture_start(struct capture *capture, struct loop *loop);
 
-/* Begins a capture now, with this reason. */
+/* Begins a capture now, with this reason, or prolongs the one that is going on. */
 void capture_request(struct capture *capture, const char *reason);
 
 /*

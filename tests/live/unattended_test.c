@@ -246,6 +246,21 @@ TEST(signals_begin_captures)
 	CHECK_HAS(file_read(text_of("%s/r.002.txt", folder)), "# captured at ");
 }
 
+/* Otherwise the second moment would have no report. */
+TEST(a_moment_during_a_capture_prolongs_it)
+{
+	struct proc *tool = tool_start("runqlat", "--interval", "50ms", "--output",
+				       text_of("%s/r.txt", folder_make()), "--when", "signal",
+				       "--after", "1000", "--cool-down", "0");
+
+	proc_signal(tool, SIGUSR1);
+	CHECK(proc_wait_for(tool, "capture 1 at"));
+	proc_signal(tool, SIGUSR1);
+	CHECK(proc_wait_for(tool, "capture 1 goes on at"));
+	tool_stop(tool);
+	CHECK_HAS(tool->err, "captures: 1, further moments ignored: 0");
+}
+
 static const char *pressure_lacks(void)
 {
 	const char *lacks = cgroups_lack();
