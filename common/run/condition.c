@@ -34,6 +34,7 @@
 #define MIN_STALL_NS	  (10 * NS_PER_MS)
 #define READS_PER_STALL	  8
 #define REST_PER_READ	  32 /* reading threads takes at most this part of a CPU */
+#define PASSES_AVERAGED	  8  /* a single slow pass doesn't count */
 
 pid_t *condition_target_list(const struct condition_target *target, size_t *n)
 {
@@ -431,11 +432,13 @@ static void on_stall(const char *text, void *arg)
 	hold(arg, "%s", text);
 }
 
-/* Sets the next time to read, later if reading takes much CPU time. */
+/* Sets the next time to read, later if reading takes much CPU time, now and in the last passes. */
 static void rest(struct condition *condition, uint64_t used_ns)
 {
-	uint64_t rest_ns = used_ns * REST_PER_READ;
+	uint64_t rest_ns;
 
+	condition->used_ns += used_ns / PASSES_AVERAGED - condition->used_ns / PASSES_AVERAGED;
+	rest_ns = condition->used_ns * REST_PER_READ;
 	condition->read_at_ns = clock_now_ns() + rest_ns;
 	if (condition->is_slow || rest_ns < condition->limit / 2)
 		return;

@@ -52,6 +52,7 @@ struct condition {
 	struct idmap delays; /* uint64_t by thread: time on run queues at the last test, ns */
 	uint64_t cpu_ns;     /* CPU time used at the last test */
 	struct thread_stalls stalling;
+	uint64_t used_ns;    /* CPU time to read all threads, averaged */
 	uint64_t read_at_ns; /* threads are not read before */
 	bool is_slow;	     /* the target has too many threads; printed */
 };
