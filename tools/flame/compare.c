@@ -303,6 +303,9 @@ int compare_print(FILE *f, struct options *how, char **paths)
 		if (!(c.dispersion > 0))
 			msg_warn("noise unknown: every difference counts (record each side "
 				 "several times: A1 A2 A3 -- B1 B2 B3)");
+		else if (c.runs[BEFORE] < 2 && c.runs[AFTER] < 2)
+			msg_warn("noise of sampling only: runs differ more (record each side "
+				 "several times: A1 A2 A3 -- B1 B2 B3)");
 		print_table(&c, f);
 		err = count_grown(&c);
 	}
