@@ -74,7 +74,7 @@ static char *describe_delays(const struct process_usage *before, const struct pr
 
 	if (now->n_delays <= before->n_delays || now->delay_ns < before->delay_ns)
 		return mem_strdup("");
-	return mem_printf(", waits for a CPU: %" PRIu64 ", average %.3f ms", n,
+	return mem_printf(", their waits for a CPU: %" PRIu64 ", average %.3f ms", n,
 			  (double)(now->delay_ns - before->delay_ns) / (double)n / NS_PER_MS);
 }
 

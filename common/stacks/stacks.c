@@ -659,7 +659,7 @@ static void account(struct making *making)
 		 making->profile.undefined / divisor_of(run));
 }
 
-/* Adds what the target's processes have used in the window. Returns the text, freed by the caller. */
+/* Adds what the target's processes used in the window. Returns the text, freed by the caller. */
 static char *add_usage(const struct making *making, struct writer_facts *facts, char *comm,
 		       size_t size)
 {

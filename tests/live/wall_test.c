@@ -335,7 +335,7 @@ TEST(a_report_is_one_page)
 	tool_stop(tool);
 	CHECK(strlen(tool->out) <= 4096);
 	CHECK_HAS(tool->out, text_of(", process %d (`", (int)work->pid));
-	CHECK_HAS(tool->out, " % complete\n");
+	CHECK_HAS(tool->out, " % complete");
 	CHECK_HAS(tool->out, "\n| runnable           | ");
 	CHECK_HAS(tool->out, "parts_burn");
 	for (const char *line = tool->out; *line; line += strcspn(line, "\n") + 1)

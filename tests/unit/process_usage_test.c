@@ -35,7 +35,7 @@ TEST(usage_is_described_in_two_lines)
 	char *text = process_usage_describe(&before, &now);
 
 	CHECK_STR(text, "resident: 11.0 MiB (+1.0), page faults: 252 (2 major)  \n"
-			"threads: 2 (-1), waits for a CPU: 4, average 1.000 ms");
+			"threads: 2 (-1), their waits for a CPU: 4, average 1.000 ms");
 	free(text);
 }
 
