@@ -86,8 +86,9 @@ TEST(removes_one_and_leaves_the_others)
 	struct hashtable table = fill(100);
 
 	n_freed = 0;
-	for (uint64_t i = 0; i < MANY; i += 2)
-		hashtable_remove(&table, &cells[i].link);
+	for_each_element(struct cell, cell, next, link, &table)
+		if (cell->key % 2 == 0)
+			hashtable_remove(&table, &cell->link);
 	CHECK_EQ(table.count, MANY / 2);
 	CHECK_EQ(count_found(&table, 100), MANY / 2);
 	CHECK(!find(&table, 0, hash_add(0, 0)));
