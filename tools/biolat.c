@@ -8,16 +8,14 @@
 
 #include "abi/biolat.h"
 #include "base/clock.h"
-#include "base/msg.h"
 #include "biolat/groups.h"
 #include "biolat/leftovers.h"
+#include "biolat/programs.h"
 #include "biolat/slow.h"
 #include "modules/histograms.h"
 #include "modules/numbers.h"
 #include "modules/target.h"
-#include "run/bpf_object.h"
 #include "run/bpfmap.h"
-#include "run/features.h"
 #include "run/tool.h"
 
 #include "biolat.skel.h"
@@ -68,45 +66,6 @@ static const struct histograms_spec histograms = {
 	.in_interrupts = true,
 };
 
-static void leave_out(struct run *run, const char *const programs[])
-{
-	for (; *programs; programs++)
-		program_leave_out(run, *programs);
-}
-
-/*
- * Loads the programs for requests or for bios, and one or none of those that record the owners of
- * requests: block_io_start's exists since 6.5.
- */
-static int choose_programs(struct run *run, bool is_top, bool has_owners)
-{
-	static const char *const of_requests[] = { "biolat_start",
-						   "biolat_insert",
-						   "biolat_issue",
-						   "biolat_requeue",
-						   "biolat_merge",
-						   "biolat_complete",
-						   NULL };
-	static const char *const of_bios[] = { "biolat_bio_start", "biolat_bio_complete",
-					       "biolat_bios_complete", NULL };
-	static const char *const of_owners[] = { "biolat_start", "biolat_insert", "biolat_merge",
-						 NULL };
-	const struct btf *types = is_top || has_owners ? object_types(run) : NULL;
-
-	leave_out(run, is_top ? of_requests : of_bios);
-	if (!is_top && !has_owners)
-		leave_out(run, of_owners);
-	if (!is_top && !has_owners)
-		return 0;
-	if (!types)
-		return -EINVAL;
-	if (is_top && !features_member(types, "bio", "bi_bdev"))
-		return msg_error("--layer top: not supported by this kernel (since Linux 5.12)");
-	program_leave_out(run, features_tracepoint(types, "block_io_start") ? "biolat_insert"
-									    : "biolat_start");
-	return 0;
-}
-
 /* Returns the size of the table of requests: a power of two. */
 static uint32_t count_requests(const struct run *run)
 {
@@ -135,7 +94,7 @@ static int configure(struct run *run)
 	settings.last_request = count_requests(run) - 1;
 	bpf_map__set_max_entries(map_find(run, "requests"), settings.last_request + 1);
 	return map_set_settings(run, ".rodata.biolat", &settings, sizeof(settings)) ||
-			       choose_programs(run, groups->top, settings.has_owners)
+			       programs_choose(run, groups->top, settings.has_owners)
 		       ? -EINVAL
 		       : 0;
 }

@@ -565,7 +565,7 @@ struct request___before5_17 {
 };
 
 enum rqf_flags { /* since 6.12 */
-	__RQF_FLUSH_SEQ = 1,
+		 __RQF_FLUSH_SEQ = 1,
 };
 
 enum req_flag_bits {

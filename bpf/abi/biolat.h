@@ -50,7 +50,7 @@ enum biolat_class {
 /* Process id for writes by the kernel's workers, most of them write-back of files. */
 #define PROCESS_WRITEBACK 0xffffffffU
 
-/* Default capacity of the table of requests, and the number of elements in which a request may be. */
+/* Default capacity of the table of requests; number of elements in which a request may be. */
 #define BIOLAT_REQUESTS 8192
 #define BIOLAT_TRIES	8
 

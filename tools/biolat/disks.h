@@ -14,7 +14,7 @@ struct disk {
 /* An opt_parse_fn: finds the device with this name ("sda1", "/dev/sda1"; dest: struct disk). */
 int disks_parse(const char *what, const char *text, void *dest);
 
-/* Checks that the device has requests of its own, of which BPF sees the device. 0 or -EINVAL, printed. */
+/* Checks that BPF sees requests of the device. 0 or -EINVAL, printed. */
 int disks_require_requests(const struct disk *disk);
 
 #endif
