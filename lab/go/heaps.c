@@ -2,7 +2,8 @@
 /*
  * Heap profiles as memleak reads them from outside, beside what the program says of itself at the
  * same instant: heaps PROGRAM RATE, where PROGRAM is heap/main.go. Prints the number of records at
- * six instants, after none to three garbage collections, and how many are equal: counts, size, stack.
+ * six instants, after none to three garbage collections, and how many are equal: counts, size,
+ * stack.
  */
 #include <inttypes.h>
 #include <signal.h>

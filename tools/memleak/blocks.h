@@ -48,7 +48,7 @@ struct block_sum {
 	/* if sampled: number of samples from which bytes and count are estimated */
 	uint64_t n_samples;
 	uint64_t alloc_bytes, alloc_count; /* if sampled: with freed ones; else 0 */
-	bool is_sampled; /* of a runtime's heap profile, not of blocks */
+	bool is_sampled;		   /* of a runtime's heap profile, not of blocks */
 };
 
 struct block_sums;

@@ -29,9 +29,9 @@ struct go_heap {
 const char *go_heap_why_none(const struct go_program *p);
 
 /*
- * Reads the profile, until clock_thread_ns() is end_ns. 0; -ENODATA: go_heap_why_none() has the reason;
- * -EAGAIN: it changed during each attempt; -EINVAL: not as expected; -EFAULT: unreadable memory;
- * -ETIMEDOUT. Freed with go_heap_free(), also after an error.
+ * Reads the profile, until clock_thread_ns() is end_ns. 0; -ENODATA: go_heap_why_none() has the
+ * reason; -EAGAIN: it changed during each attempt; -EINVAL: not as expected; -EFAULT: unreadable
+ * memory; -ETIMEDOUT. Freed with go_heap_free(), also after an error.
  */
 int go_heap_read(struct go_program *p, uint64_t end_ns, struct go_heap *heap);
 void go_heap_free(struct go_heap *heap);
