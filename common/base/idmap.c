@@ -58,11 +58,11 @@ void idmap_keep(struct idmap *map, bool (*is_kept)(void *value, void *arg), void
 	*map = kept;
 }
 
-void idmap_visit(const struct idmap *map, void (*visit)(void *value, void *arg), void *arg)
+void *idmap_next(const struct idmap *map, size_t *at)
 {
-	for (size_t i = 0; i < map->size; i++)
-		if (map->ids[i])
-			visit(map->values[i], arg);
+	while (*at < map->size && !map->ids[*at])
+		++*at;
+	return *at < map->size ? map->values[(*at)++] : NULL;
 }
 
 void idmap_free(struct idmap *map, void (*free_value)(void *value))

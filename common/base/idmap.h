@@ -22,8 +22,8 @@ void idmap_add(struct idmap *map, uint64_t id, void *value);
 /* Removes the values for which is_kept() returns false, after freeing the value itself. */
 void idmap_keep(struct idmap *map, bool (*is_kept)(void *value, void *arg), void *arg);
 
-/* Calls visit for each value, in no order. */
-void idmap_visit(const struct idmap *map, void (*visit)(void *value, void *arg), void *arg);
+/* Returns the next value, in no order; NULL: no more. *at begins as 0. */
+void *idmap_next(const struct idmap *map, size_t *at);
 
 /* Calls free_value (unless NULL) for each value, and frees the table. */
 void idmap_free(struct idmap *map, void (*free_value)(void *value));

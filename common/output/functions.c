@@ -100,22 +100,16 @@ static int compare_by_total(const void *a, const void *b)
 	return order ? order : compare_by_self(a, b);
 }
 
-static void list_function(void *value, void *arg)
-{
-	const struct entry *entry = value;
-	struct functions *functions = arg;
-
-	functions->list[functions->n++] = entry->function;
-}
-
 struct functions *functions_new(const struct calltree *tree, bool by_total)
 {
 	struct functions *functions = mem_zalloc(1, sizeof(*functions));
 	struct walk walk = { .tree = tree };
+	const struct entry *entry;
 
 	visit_children(&walk, calltree_node(tree, CALLTREE_ROOT), (struct place){});
 	functions->list = mem_zalloc(walk.entries.count, sizeof(*functions->list));
-	idmap_visit(&walk.entries, list_function, functions);
+	for (size_t at = 0; (entry = idmap_next(&walk.entries, &at));)
+		functions->list[functions->n++] = entry->function;
 	idmap_free(&walk.entries, free);
 	if (functions->n)
 		qsort(functions->list, functions->n, sizeof(*functions->list),

@@ -181,13 +181,6 @@ static void add_row(struct strpool *texts, struct rows *rows, const struct sampl
 	row->value += s->value;
 }
 
-static void list_row(void *value, void *arg)
-{
-	struct rows *rows = arg;
-
-	rows->list[rows->n++] = value;
-}
-
 static int compare_rows(const void *a, const void *b)
 {
 	const struct row *x = *(struct row *const *)a, *y = *(struct row *const *)b;
@@ -198,8 +191,11 @@ static int compare_rows(const void *a, const void *b)
 
 static void sort_rows(struct rows *rows)
 {
+	struct row *row;
+
 	rows->list = mem_zalloc(rows->by_text.count + 1, sizeof(struct row *));
-	idmap_visit(&rows->by_text, list_row, rows);
+	for (size_t at = 0; (row = idmap_next(&rows->by_text, &at));)
+		rows->list[rows->n++] = row;
 	if (rows->n)
 		qsort(rows->list, rows->n, sizeof(struct row *), compare_rows);
 }

@@ -211,10 +211,8 @@ static void close_process(struct goroutine_waits *waits, struct go_process *proc
 	process->program = NULL;
 }
 
-static void look_at(void *value, void *arg)
+static void look_at(struct look *look, struct go_process *process)
 {
-	struct go_process *process = value;
-	struct look *look = arg;
 	struct goroutine_waits *waits = look->waits;
 	struct go_sweep sweep;
 	int err;
@@ -238,12 +236,14 @@ static void look_at(void *value, void *arg)
 static uint64_t look_at_all(const struct run *run, struct goroutine_waits *waits, uint64_t now_ns)
 {
 	uint64_t begin_ns = clock_thread_ns();
+	struct go_process *process;
 	struct look look = { .run = run,
 			     .waits = waits,
 			     .since_ns = now_ns > waits->last_ns ? now_ns - waits->last_ns : 0 };
 
 	waits->last_ns = now_ns;
-	idmap_visit(&waits->processes, look_at, &look);
+	for (size_t at = 0; (process = idmap_next(&waits->processes, &at));)
+		look_at(&look, process);
 	idmap_free(&waits->stack_ids, free);
 	waits->stack_ids = (struct idmap){};
 	waits->n_looks++;
@@ -293,13 +293,14 @@ static enum loop_verdict on_timer(int fd, void *arg)
 	return LOOP_GO;
 }
 
-static void print_unread(void *value, void *arg)
+static void print_unread(const struct goroutine_waits *waits)
 {
-	const struct go_process *process = value;
+	const struct go_process *process;
 
-	(void)arg;
-	if (process->goroutines && !process->is_read)
-		msg_info("process %d: goroutines are not shown: " GO_NO_PROOF, process->pid);
+	for (size_t at = 0; (process = idmap_next(&waits->processes, &at));)
+		if (process->goroutines && !process->is_read)
+			msg_info("process %d: goroutines are not shown: " GO_NO_PROOF,
+				 process->pid);
 }
 
 static void print_totals(const struct goroutine_waits *waits)
@@ -324,7 +325,7 @@ void goroutine_waits_end_window(struct run *run)
 		look_at_all(run, waits, run->end_ns);
 	if (!run->is_last)
 		return;
-	idmap_visit(&waits->processes, print_unread, NULL);
+	print_unread(waits);
 	if (waits->n_seen)
 		print_totals(waits);
 }

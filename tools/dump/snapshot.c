@@ -280,21 +280,12 @@ static void note_goroutine(const struct go_goroutine *g, void *arg)
 		group->since_ns = g->waits_since_ns;
 }
 
-struct adding {
-	struct snapshot *s;
-	const char *comm;
-	uint64_t now_ns;
-};
-
-static void add_group(void *value, void *arg)
+static void add_group(struct snapshot *s, const struct group *group, const char *comm,
+		      uint64_t now_ns)
 {
-	const struct adding *adding = arg;
-	struct snapshot *s = adding->s;
-	const struct group *group = value;
-	bool has_wait = group->since_ns && group->since_ns < adding->now_ns;
-	uint64_t wait_ms =
-		has_wait ? (adding->now_ns - group->since_ns) / NS_PER_MS : COLUMN_ABSENT;
-	struct sample sample = { .comm = adding->comm,
+	bool has_wait = group->since_ns && group->since_ns < now_ns;
+	uint64_t wait_ms = has_wait ? (now_ns - group->since_ns) / NS_PER_MS : COLUMN_ABSENT;
+	struct sample sample = { .comm = comm,
 				 .value = group->count,
 				 .columns = { wait_ms, group->first_id } };
 	char *mark = mem_printf(GOROUTINE_MARK "%s]", group->state);
@@ -308,9 +299,10 @@ static void add_group(void *value, void *arg)
 
 static void take_goroutines(struct snapshot *s, struct maps *maps, struct taken *taken)
 {
-	struct adding adding = { s, taken->comm, 0 };
 	struct go_goroutines *goroutines = NULL;
+	const struct group *group;
 	struct go_program *program;
+	uint64_t now_ns;
 	int err;
 
 	program = go_program_open(s->pid, maps, &err);
@@ -321,8 +313,9 @@ static void take_goroutines(struct snapshot *s, struct maps *maps, struct taken 
 	if (goroutines && go_goroutines_sweep(goroutines, SWEEP_MAX_NS, SIZE_MAX, &taken->sweep,
 					      note_goroutine, s))
 		taken->why_none = GO_NO_PROOF;
-	adding.now_ns = clock_now_ns();
-	idmap_visit(&s->groups, add_group, &adding);
+	now_ns = clock_now_ns();
+	for (size_t at = 0; (group = idmap_next(&s->groups, &at));)
+		add_group(s, group, taken->comm, now_ns);
 	idmap_free(&s->groups, free);
 	s->groups = (struct idmap){};
 	go_goroutines_free(goroutines);

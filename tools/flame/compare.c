@@ -123,11 +123,8 @@ static void average(struct values *values, double runs)
 	values->variance = runs > 1 && spread > 0 ? spread / (runs - 1) : 0;
 }
 
-static void list_entry(void *value, void *arg)
+static void list_entry(struct comparison *c, struct entry *entry)
 {
-	struct comparison *c = arg;
-	struct entry *entry = value;
-
 	for (enum side side = 0; side < N_SIDES; side++)
 		average(&entry->sides[side], c->runs[side]);
 	if (entry->sides[BEFORE].mean > 0 || entry->sides[AFTER].mean > 0)
@@ -186,8 +183,11 @@ static int compare_entries(const void *a, const void *b)
 
 static void measure_all(struct comparison *c)
 {
+	struct entry *entry;
+
 	c->list = mem_zalloc(c->by_name.count + 1, sizeof(struct entry *));
-	idmap_visit(&c->by_name, list_entry, c);
+	for (size_t at = 0; (entry = idmap_next(&c->by_name, &at));)
+		list_entry(c, entry);
 	c->dispersion = find_dispersion(c);
 	for (size_t i = 0; i < c->n; i++)
 		measure(c, c->list[i]);

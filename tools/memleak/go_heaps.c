@@ -137,16 +137,13 @@ void go_heaps_add(struct go_heaps *heaps, pid_t pid)
 	maps_release(maps);
 }
 
-static void count_program(void *value, void *arg)
-{
-	*(size_t *)arg += ((struct go_process *)value)->program != NULL;
-}
-
 size_t go_heaps_count(const struct go_heaps *heaps)
 {
+	const struct go_process *process;
 	size_t n = 0;
 
-	idmap_visit(&heaps->processes, count_program, &n);
+	for (size_t at = 0; (process = idmap_next(&heaps->processes, &at));)
+		n += process->program != NULL;
 	return n;
 }
 
@@ -231,9 +228,8 @@ static void close_program(struct go_process *process)
 	process->serial = 0;
 }
 
-static void read_process(void *value, void *arg)
+static void read_process(const struct reading *reading, struct go_process *process)
 {
-	struct go_process *process = value;
 	uint64_t end_ns = clock_thread_ns() + READ_MAX_NS;
 	struct go_heap heap;
 	int err;
@@ -244,7 +240,7 @@ static void read_process(void *value, void *arg)
 	if (err)
 		report_why(process, describe_error(process, err));
 	else
-		take_heap(arg, process, &heap, end_ns);
+		take_heap(reading, process, &heap, end_ns);
 	process->is_read = !err;
 	go_heap_free(&heap);
 	if (err && process_has_ended(process->pid))
@@ -254,17 +250,18 @@ static void read_process(void *value, void *arg)
 void go_heaps_read(struct go_heaps *heaps, const struct leak_options *options,
 		   struct block_sums *sums)
 {
-	struct reading reading = { heaps, options, sums };
+	const struct reading reading = { heaps, options, sums };
+	struct go_process *process;
 
-	idmap_visit(&heaps->processes, read_process, &reading);
+	for (size_t at = 0; (process = idmap_next(&heaps->processes, &at));)
+		read_process(&reading, process);
 }
 
 /* ---- printing ---- */
 
 /* Prints a line to a file; NULL: to standard error. */
-static void print_process(void *value, void *arg)
+static void print_process(const struct go_process *process, FILE *f)
 {
-	const struct go_process *process = value;
 	char unit[QUANTITY_MAX], *line;
 
 	if (!process->is_read)
@@ -278,8 +275,8 @@ static void print_process(void *value, void *arg)
 			  process->samples == 1 ? "sample" : "samples",
 			  (unsigned long long)process->rate,
 			  process->is_same ? "; no garbage collection since the last report" : "");
-	if (arg)
-		fprintf(arg, "\t%s\n", line);
+	if (f)
+		fprintf(f, "\t%s\n", line);
 	else
 		msg_info("%s", line);
 	if (process->n_unread)
@@ -290,7 +287,10 @@ static void print_process(void *value, void *arg)
 
 void go_heaps_print(const struct go_heaps *heaps, FILE *f)
 {
-	idmap_visit(&heaps->processes, print_process, f);
+	const struct go_process *process;
+
+	for (size_t at = 0; (process = idmap_next(&heaps->processes, &at));)
+		print_process(process, f);
 }
 
 bool go_heaps_own(const struct go_heaps *heaps, pid_t tgid, const struct frame *const *frames,

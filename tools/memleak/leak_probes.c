@@ -71,28 +71,16 @@ struct leak_probes {
 	size_t n_functions;
 };
 
-struct found_visit {
-	struct leak_probes *probes;
-	void (*visit)(struct leak_probes *probes, struct allocators *found);
-};
-
-static void visit_own(void *value, void *arg)
-{
-	const struct probed_process *process = value;
-	const struct found_visit *each = arg;
-
-	if (process->found != &each->probes->common)
-		each->visit(each->probes, process->found);
-}
-
 /* Calls visit for the allocators of all processes. */
 static void visit_found(struct leak_probes *probes,
 			void (*visit)(struct leak_probes *probes, struct allocators *found))
 {
-	struct found_visit each = { probes, visit };
+	const struct probed_process *process;
 
 	visit(probes, &probes->common);
-	idmap_visit(&probes->processes, visit_own, &each);
+	for (size_t at = 0; (process = idmap_next(&probes->processes, &at));)
+		if (process->found != &probes->common)
+			visit(probes, process->found);
 }
 
 /* ---- windows ---- */
@@ -550,14 +538,12 @@ int leak_probes_add(struct leak_probes *probes, pid_t pid)
 	return n;
 }
 
-static void visit_anchor(void *value, void *arg)
+static bool has_lost_anchor(const struct probed_process *process)
 {
-	const struct probed_process *process = value;
 	pid_t pid = process->pid, anchor = process->anchor;
 
-	if (anchor && !process_has_ended(pid) &&
-	    (anchor == pid ? process_live_task(pid) != pid : process_has_ended(anchor)))
-		*(pid_t *)arg = pid;
+	return anchor && !process_has_ended(pid) &&
+	       (anchor == pid ? process_live_task(pid) != pid : process_has_ended(anchor));
 }
 
 size_t leak_probes_count(const struct leak_probes *probes)
@@ -620,15 +606,6 @@ static void leave_file(struct alloc_file *file, void *arg)
 	drop_probes(file, arg);
 }
 
-static void visit_to_mark(void *value, void *arg)
-{
-	const struct probed_process *process = value;
-
-	(void)arg;
-	if (!process->has_exited)
-		allocators_mark(process->found, process->pid);
-}
-
 static void release_files(struct leak_probes *probes, struct allocators *found)
 {
 	probes->has_changed |= allocators_release(found, leave_file, probes);
@@ -640,23 +617,29 @@ static void release_files(struct leak_probes *probes, struct allocators *found)
  */
 static void release_unmapped(struct leak_probes *probes)
 {
+	const struct probed_process *process;
 	uint64_t now_ns = clock_now_ns();
 
 	if (!probes->has_changed || now_ns - probes->released_ns < RELEASE_NS)
 		return;
 	probes->released_ns = now_ns;
 	probes->has_changed = false;
-	idmap_visit(&probes->processes, visit_to_mark, NULL);
+	for (size_t at = 0; (process = idmap_next(&probes->processes, &at));)
+		if (!process->has_exited)
+			allocators_mark(process->found, process->pid);
 	visit_found(probes, release_files);
 }
 
 enum loop_verdict leak_probes_tick(struct leak_probes *probes)
 {
+	const struct probed_process *process;
 	pid_t lost = 0;
 
 	release_unmapped(probes);
 	close_links(probes, CLOSE_NS);
-	idmap_visit(&probes->processes, visit_anchor, &lost);
+	for (size_t at = 0; (process = idmap_next(&probes->processes, &at));)
+		if (has_lost_anchor(process))
+			lost = process->pid;
 	if (!lost)
 		return LOOP_GO;
 	msg_warn("process %d: detached: the thread that its probes were bound to has exited "
@@ -704,17 +687,15 @@ void leak_probes_release(struct leak_probes *probes)
 	idmap_keep(&probes->processes, is_kept, probes);
 }
 
-static void visit_to_free(void *value, void *arg)
-{
-	free_process(value, arg);
-}
-
 void leak_probes_free(struct leak_probes *probes)
 {
+	struct probed_process *process;
+
 	if (!probes)
 		return;
 	leak_probes_detach(probes);
-	idmap_visit(&probes->processes, visit_to_free, probes);
+	for (size_t at = 0; (process = idmap_next(&probes->processes, &at));)
+		free_process(process, probes);
 	idmap_free(&probes->processes, NULL);
 	allocators_free(&probes->common);
 	free(probes->closing);
