@@ -36,9 +36,9 @@ struct {
 /*
  * ---- the table of requests ----
  *
- * A hash table of requests or bios (io), in an array whose size is a power of two, and whose lookups are a few instructions of the program. A request is in
- * the element of its hash or, if that is in use, in one of the next few: the element of its hash
- * counts these.
+ * A hash table of requests or bios (io), in an array whose size is a power of two: a lookup is a
+ * few instructions of the program. A request is in the element of its hash or, if that is in use,
+ * in one of the next few: the element of its hash counts these.
  */
 
 static __always_inline __u32 request_hash(void *io)
@@ -439,7 +439,7 @@ int biolat_issue(const __u64 *ctx)
 
 /* ---- bios at the top, instead of requests ---- */
 
-/* Returns true for a bio to the chosen device or, without one, to a device without others on top. */
+/* Returns true for a bio to the chosen device or, if none is, to one without others on top. */
 static __always_inline bool is_wanted_top(struct bio *bio)
 {
 	struct block_device *device;

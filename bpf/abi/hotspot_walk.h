@@ -15,7 +15,7 @@
 #include "abi/hotspot.h"
 #include "abi/unwind_step.h"
 
-#define HOTSPOT_HOPS	       64 /* steps along the map of segments, more than one in merged blocks */
+#define HOTSPOT_HOPS	       64 /* steps along the map of segments; merged blocks need several */
 #define HOTSPOT_PROLOGUE       48 /* bytes of a method up to "sub n,%rsp" */
 #define HOTSPOT_POLLS	       5  /* instructions from an epilogue's "pop %rbp" to "ret" */
 #define HOTSPOT_PUSHED_WORDS   8

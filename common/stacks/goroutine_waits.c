@@ -159,7 +159,7 @@ struct look {
 	const struct run *run;
 	struct goroutine_waits *waits;
 	const struct go_process *process;
-	const struct go_sweep *sweep;
+	struct go_sweep sweep;
 	uint64_t since_ns; /* time since the last look */
 	uint64_t one_in;   /* largest number of goroutines that one stands for */
 };
@@ -188,7 +188,7 @@ static void count_goroutine(const struct go_goroutine *g, void *arg)
 	const struct look *look = arg;
 	struct stack_key key = { .tgid = (uint32_t)look->process->pid,
 				 .cgroup_id = look->process->cgroup_id };
-	struct stack_sum sum = { .value = look->since_ns * look->sweep->one_in };
+	struct stack_sum sum = { .value = look->since_ns * look->sweep.one_in };
 
 	if (!g->n || g->is_runtimes ||
 	    (look->waits->mode != GOROUTINES_ONLY && !strcmp(g->state, "syscall")))
@@ -214,22 +214,21 @@ static void close_process(struct goroutine_waits *waits, struct go_process *proc
 static void look_at(struct look *look, struct go_process *process)
 {
 	struct goroutine_waits *waits = look->waits;
-	struct go_sweep sweep;
+	const struct go_sweep *sweep = &look->sweep;
 	int err;
 
 	if (!process->goroutines)
 		return;
 	look->process = process;
-	look->sweep = &sweep;
-	err = go_goroutines_sweep(process->goroutines, LOOK_MAX_NS, waits->max_n, &sweep,
+	err = go_goroutines_sweep(process->goroutines, LOOK_MAX_NS, waits->max_n, &look->sweep,
 				  count_goroutine, look);
-	if (sweep.one_in > look->one_in)
-		look->one_in = sweep.one_in;
+	if (sweep->one_in > look->one_in)
+		look->one_in = sweep->one_in;
 	if (err && (err != -EAGAIN || process_has_ended(process->pid)))
 		close_process(waits, process);
 	process->is_read |= !err;
-	waits->n_seen += sweep.n;
-	waits->n_stackless += sweep.n - sweep.with_stack - sweep.running + sweep.unseen;
+	waits->n_seen += sweep->n;
+	waits->n_stackless += sweep->n - sweep->with_stack - sweep->running + sweep->unseen;
 }
 
 /* Looks at all goroutines, for the time up to now_ns. Returns the CPU time that this has taken. */

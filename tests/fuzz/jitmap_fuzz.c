@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Perf maps of arbitrary bytes, which come in two parts, are forgotten, and read in one. */
+#include <stdbool.h>
 #include <sys/mman.h>
 
 #include "symbols/jitmap.h"
