@@ -290,6 +290,19 @@ static __always_inline struct mm_struct *current_mm(void)
 	return BPF_CORE_READ(task, mm);
 }
 
+/* Returns the current thread's task_thread_base(). */
+static __always_inline __u64 current_thread_base(void)
+{
+#if defined(__TARGET_ARCH_x86)
+	if (HAS_TYPED_CURRENT)
+		return bpf_get_current_task_btf()->thread.fsbase;
+#else
+	if (HAS_TYPED_CURRENT)
+		return bpf_get_current_task_btf()->thread.uw.tp_value;
+#endif
+	return task_thread_base((void *)bpf_get_current_task());
+}
+
 #define MM_READ(mm, field) (HAS_TYPED_CURRENT ? (mm)->field : BPF_CORE_READ(mm, field))
 
 /* current_uprobes() returns NULL if the current task has never hit a uprobe. */

@@ -100,7 +100,7 @@ static __always_inline void runtime_send(struct stack_scratch *scratch, struct r
 	struct runtime_sent_set *set = runtime_sent_set_of(def->fingerprint);
 
 	if (set && size <= max && !bpf_ringbuf_output(&stack_defs, def, size, 0))
-		set->fingerprints[def->fingerprint % RUNTIME_SENT_WAYS] = def->fingerprint;
+		set->fingerprints[(def->fingerprint >> 4) % RUNTIME_SENT_WAYS] = def->fingerprint;
 	else
 		scratch->lacks_definition = true;
 }
@@ -134,13 +134,15 @@ static __always_inline void runtime_note_word(struct stack_scratch *scratch, __u
 
 /*
  * Notes the function of a native frame, and with lines the position in it; negative: none. Frames
- * come in order; those beyond the space have none.
+ * come in order; those beyond the space have none, and the stack counts as too deep.
  */
 static __always_inline void runtime_note_function(struct stack_scratch *scratch, __u32 frame,
 						  __u64 word, __s32 position)
 {
-	if (scratch->n_noted + 3 > STACK_DEPTH)
+	if (scratch->n_noted + 3 > STACK_DEPTH) {
+		scratch->is_cut = true;
 		return;
+	}
 	if (!scratch->n_noted || scratch->next_noted != frame)
 		runtime_note_word(scratch, runtime_segment_word(frame) | RUNTIME_REPLACES);
 	runtime_note_word(scratch, word);

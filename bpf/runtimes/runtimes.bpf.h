@@ -27,6 +27,8 @@ __noinline int runtimes_walk(__u32 slot)
 		python_walk(slot, scratch, process);
 	else if (process->kind == RUNTIME_V8)
 		v8_walk_frames(slot, scratch, process);
+	if (scratch->is_cut && scratch->def.reason == UNWIND_COMPLETE)
+		scratch->def.reason = UNWIND_DEPTH;
 	return 0;
 }
 

@@ -172,8 +172,10 @@ static __always_inline void v8_push(struct stack_scratch *scratch, struct v8_nam
 {
 	bool begins = naming->next != i;
 
-	if (scratch->def.n_words + begins + 1 + (index != 0) > STACK_WORDS)
+	if (scratch->def.n_words + begins + 1 + (index != 0) > STACK_WORDS) {
+		scratch->is_cut = true;
 		return;
+	}
 	if (begins)
 		runtime_push(scratch, runtime_segment_word(i) | RUNTIME_REPLACES);
 	runtime_push(scratch, v8_function_word(fingerprint));
@@ -249,14 +251,17 @@ static __always_inline void v8_begin(struct v8_walk *w, const struct runtime_pro
 	w->owner = runtime_mix(process->serial, (__u32)bpf_get_current_pid_tgid());
 }
 
+/*
+ * Names the frames. A walk that is still recorded has left none of them along its frame pointer
+ * (unwind_by_stub()): there is nothing to name, and the stack is cached like a native one.
+ */
 static __always_inline void v8_walk_frames(__u32 slot, struct stack_scratch *scratch,
 					   const struct runtime_process *process)
 {
 	struct v8_naming *naming = v8_naming_of(slot);
 
-	if (!naming)
+	if (!naming || scratch->walk.recorder)
 		return;
-	scratch->walk.recorder = 0; /* later reads are not compared */
 	v8_begin(&naming->walk, process);
 	naming->n_native = scratch->def.n_words;
 	naming->window = naming->n_slots = 0;

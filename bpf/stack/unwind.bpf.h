@@ -28,7 +28,7 @@ static __always_inline bool unwind_read(struct unwind_state *s, void *dst, __u32
 static __always_inline __u64 unwind_thread_base(struct unwind_state *s)
 {
 	(void)s;
-	return task_thread_base((void *)bpf_get_current_task());
+	return current_thread_base();
 }
 
 static __always_inline void unwind_note(struct unwind_state *s, __u64 addr, __u64 word)
@@ -504,6 +504,7 @@ __noinline int unwind_walk(__u32 slot)
 	if (!unwind_settings.by_cfi || !scratch)
 		return UNWIND_NO_PROCESS;
 	scratch->def.n_words = scratch->highest_sp = scratch->n_noted = 0;
+	scratch->is_cut = false;
 	if (RUNTIME_HAS(RUNTIME_ON_STACK))
 		__builtin_memset(scratch->framed, 0, sizeof(scratch->framed));
 	reason = unwind_prepare(slot, scratch);

@@ -31,6 +31,7 @@ struct stack_scratch {
 	__u64 names;		    /* identifies the meaning of the process's addresses */
 	__u32 n_noted;	       /* words in the upper half of def.words: runtime_note_function() */
 	__u32 next_noted;      /* native frame that continues their last segment */
+	bool is_cut;	       /* words of a runtime did not fit */
 	bool lacks_definition; /* a function, or the stack itself, could not be sent */
 #ifdef STACK_RECURS
 	struct stack_record record;

@@ -158,3 +158,25 @@ TEST_UNLESS(lacks_node, a_command_has_functions_from_its_first_millisecond)
 	CHECK_HAS(tool->out, ";compare (shapes.js");
 	CHECK_HAS(tool->out, " (node:internal/modules/cjs/loader)");
 }
+
+/* Frames and functions with their lines need more words than a stack has. */
+TEST_UNLESS(lacks_node, a_stack_whose_functions_do_not_fit_is_too_deep)
+{
+	const char *path = text_of("%s/%s", folder_make(), "deep.js");
+	struct proc *work, *tool;
+
+	CHECK(file_write(path, "function down(n)\n"
+			       "{\n"
+			       "	if (n)\n"
+			       "		return down(n - 1) + 1;\n"
+			       "	require('fs').writeSync(1, '@ready\\n');\n"
+			       "	require('fs').readSync(0, Buffer.alloc(1), 0, 1, null);\n"
+			       "	for (;;)\n"
+			       "		;\n"
+			       "}\n"
+			       "down(420);\n"));
+	work = work_start_in(NULL, NULL, NODE, ARGV("node", "--jitless", path));
+	work_go(work);
+	tool = tool_run_on(work, "profile", "-U", "-f", "--lines", "-F", "97", "2");
+	CHECK_HAS(tool->err, "too deep");
+}
