@@ -42,6 +42,7 @@
  * 3.11: owner value of a generator's struct _PyInterpreterFrame; distance in bytes from
  * PyGenObject's generator state up to that struct; state of a running generator.
  */
+#define PYTHON_OWNER_WORD	  64 /* 3.11: bytes 4 and 5 of this word are is_entry and owner */
 #define PYTHON_OWNED_BY_GENERATOR 1
 #define PYTHON_GENERATOR_STATE	  5
 #define PYTHON_GENERATOR_RUNS	  0
@@ -51,6 +52,8 @@
 #define PYTHON_VARIABLES      16 /* before 3.11: in PyFrameObject, number of its variables */
 #define PYTHON_CODE_LOCALS    28 /* before 3.11: co_nlocals */
 #define PYTHON_CODE_LINE      40 /* before 3.11: co_firstlineno, first fingerprinted byte */
+#define PYTHON_CODE_COUNTS    72 /* 3.11: begin of fields that never change, see BYTES */
+#define PYTHON_CODE_BEFORE    88 /* since 3.12: likewise, up to PYTHON_CODE_NAME */
 #define PYTHON_CODE_VERSION   92 /* since 3.12: co_version */
 #define PYTHON_CODE_FILENAME  112
 #define PYTHON_CODE_NAME      120

@@ -5,17 +5,29 @@
 
 #include "abi/types.h"
 
-#define STACK_MEMORY_PAGES 16  /* maximum number of pages of a stack */
+#define STACK_MEMORY_PAGES 32  /* maximum number of pages of a stack */
 #define STACK_PAGE_SLOTS   32  /* maximum number of compared words of a page */
+#define STACK_PAGE_FAR	   8   /* maximum number of distant objects of a page */
 #define STACK_PAGE_WORDS   256 /* maximum number of copied words; word indices are bytes */
 #define STACK_PAGE_BELOW   64  /* bytes: space for later reads at lower addresses */
+#define STACK_PAGE_ABOVE   (STACK_PAGE_WORDS * 8 - 2 * STACK_PAGE_BELOW) /* likewise, higher */
+#define STACK_FAR_WORDS	   9 /* maximum number of words of a distant object */
 
-/* Nearby stack words that determined the path of a walk. */
+/* Bytes of a word that are compared, from `first` to `last`; 0: all. */
+#define STACK_BYTES(first, last) (7 - (last) + ((7 - (last) + (first)) << 3))
+
+/*
+ * Words that determined the path of a walk: those close to each other, or the digests of distant
+ * objects. These have two words each: the address, and in its upper byte the number of words; the
+ * digest.
+ */
 struct stack_page {
-	__u64 start;	/* address of word 0 */
-	__u16 n;	/* number of used slots */
-	__u16 n_copied; /* number of words to copy, up to the last compared one */
-	__u8 at[STACK_PAGE_SLOTS];
+	__u64 start;   /* address of word 0 */
+	__u16 n;       /* number of used slots, or objects */
+	__u16 n_below; /* number of words before the first compared one */
+	__u16 n_words; /* number of words up to the last compared one */
+	bool is_far;
+	__u16 at[STACK_PAGE_SLOTS]; /* index of each word; in the upper byte its STACK_BYTES() */
 	__u64 words[STACK_PAGE_SLOTS];
 };
 
@@ -29,14 +41,20 @@ struct stack_start {
 
 /*
  * A stack and one of its pages; its other pages are in the following elements. A page with a
- * different stamp belongs to another stack.
+ * different stamp belongs to another stack. Stacks with a runtime's frames may begin alike: then
+ * the first element for their beginning has a selector only, whose value leads to the others.
  */
 struct stack_memory {
 	struct stack_start start;
 	__u64 id; /* id of the stack; 0: a walk began, but its end is unknown */
 	__u64 stamp;
+	__u64 selector; /* address of a word that mostly differs between stacks; 0: none */
+	__u64 thread;	/* the thread must match, see stack_memory_thread(); 0: any */
 	__u32 n_pages;
+	__u32 far_pages;	  /* bits: pages with objects */
 	bool uses_bp, uses_extra; /* start.bp, start.extra must match */
+	__u8 n_failed;		  /* records in vain: not complete, or differed the next time */
+	__u8 n_walks;		  /* walks since then */
 	__u64 page_stamp;
 	struct stack_page page;
 };
@@ -48,8 +66,27 @@ struct stack_memory_settings {
 /* Words and registers that determine the path of the current walk. */
 struct stack_record {
 	struct stack_start start;
+	__u64 selector, selected; /* see struct stack_memory; the selector's value */
+	__u64 thread;
+	__u32 place; /* of the element for the walk */
+	bool is_selected, has_begun;
 	__u32 n_pages;
+	__u32 far_pages;
+	__u32 n_near, n_far; /* numbers of the last pages of either kind; 0: none */
+	__u64 object[STACK_FAR_WORDS];
 	struct stack_page pages[STACK_MEMORY_PAGES];
 };
+
+/* Returns the digest of the first n of STACK_FAR_WORDS words. Has no branch, for the verifier. */
+static inline __attribute__((always_inline)) __u64 stack_digest(const __u64 *words, __u64 n)
+{
+	__u64 digest = 0;
+
+	for (__u64 i = 0; i < STACK_FAR_WORDS; i++) {
+		digest = (digest ^ (words[i] & -((i - n) >> 63))) * 0x9e3779b97f4a7c15ULL;
+		digest ^= digest >> 29;
+	}
+	return digest;
+}
 
 #endif

@@ -11,6 +11,7 @@
 #ifndef PYTHON_BPF_H
 #define PYTHON_BPF_H
 
+#include "runtimes/python_code.bpf.h"
 #include "runtimes/python_state.bpf.h"
 #include "stack/stack_memory.bpf.h"
 #include "stack/unwind_slots.bpf.h"
@@ -22,8 +23,6 @@ enum python_turn {
 	PYTHON_LOOKS_ON, /* searching another state */
 };
 
-#define PYTHON_NO_CODE	   0 /* in place of a fingerprint: not a code object */
-#define PYTHON_NO_FRAME	   1 /* a code object that is not shown */
 #define PYTHON_LAST_TAG	   7 /* 3.14: tag in the low bits of f_executable */
 #define PYTHON_PAGE	   4096
 #define PYTHON_CHUNK	   16 /* at most 16^3 frames are visited: the list may be cyclic */
@@ -32,157 +31,7 @@ enum python_turn {
 #define PYTHON_LOOKS	   64 /* maximum number of interpreters and thread states visited */
 
 #define python_u64(bytes, at) (*(__u64 *)((bytes) + ((at)&0x78)))
-#define python_code(w, field) (*(__u64 *)((w)->code + ((w)->layout.code_##field & 0xf8)))
 #define python_u8(bytes, at)  (*(volatile __u8 *)((bytes) + ((at)&0x7f)))
-#define python_keep(var)      asm volatile("" : "+r"(var)) /* preserves a bound */
-
-/* ---- identity of a code object ---- */
-
-/*
- * Returns a code object's fingerprint, which differs from that of any other, even a later one at
- * the same address: a hash of process, address, file and version, a serial number since 3.12;
- * before, of the first line, the line table's address and the name's stored hash instead of the
- * version. Reads only these fields.
- */
-__noinline __u64 python_fingerprint(__u32 slot, __u64 code_at)
-{
-	struct python_walk *w = python_walk_of(slot);
-	__u64 hash = 0, fingerprint;
-	__u8 *code;
-
-	if (!w)
-		return PYTHON_NO_CODE;
-	code = w->code;
-	fingerprint = runtime_mix(w->serial, code_at);
-	if (w->layout.has_versions) {
-		if (bpf_probe_read_user(code + PYTHON_CODE_VERSION,
-					PYTHON_CODE_QUALNAME - PYTHON_CODE_VERSION,
-					(void *)(code_at + PYTHON_CODE_VERSION)))
-			return PYTHON_NO_CODE;
-		fingerprint = runtime_mix(fingerprint, *(__u32 *)(code + PYTHON_CODE_VERSION));
-	} else {
-		if (bpf_probe_read_user(code + PYTHON_CODE_LINE,
-					PYTHON_CODE_BYTES - PYTHON_CODE_LINE,
-					(void *)(code_at + PYTHON_CODE_LINE)))
-			return PYTHON_NO_CODE;
-		python_read(hash, python_code(w, name) + PYTHON_STR_HASH);
-		fingerprint = runtime_mix(fingerprint, hash + python_code(w, first_line));
-		fingerprint = runtime_mix(fingerprint, python_code(w, lines));
-	}
-	return runtime_mix(fingerprint, python_code(w, file)) * 0xbf58476d1ce4e5b9ULL |
-	       2; /* differs from PYTHON_NO_CODE and PYTHON_NO_FRAME */
-}
-
-/* ---- definitions ---- */
-
-struct python_str {
-	__u64 length, hash;
-	__u32 state;
-};
-
-/* Returns the address of a str object's text; 0: it can't be read. */
-static __always_inline __u64 python_find_text(const struct python_walk *w, __u64 at,
-					      struct python_text *text)
-{
-	struct python_str str = {};
-
-	if (!at || bpf_probe_read_user(&str, 20, (void *)(at + PYTHON_STR_LENGTH)))
-		return 0;
-	text->state = str.state;
-	text->length = str.length < 0xffff ? str.length : 0xffff;
-	return at + (str.state & PYTHON_STR_ASCII ? w->layout.str_ascii : w->layout.str_compact);
-}
-
-static __always_inline __u32 python_text_bytes(const struct python_text *text)
-{
-	return text->length * PYTHON_STR_KIND(text->state);
-}
-
-static __always_inline bool python_read_name(struct python_walk *w)
-{
-	struct python_def *def = &w->def;
-	__u64 at = python_find_text(w, python_code(w, name), &def->name_text);
-	__u32 n = python_text_bytes(&def->name_text);
-
-	if (!at)
-		return false;
-	n = n < PYTHON_NAME_BYTES ? n : PYTHON_NAME_BYTES - 1;
-	python_keep(n);
-	return !bpf_probe_read_user(def->name, n & (PYTHON_NAME_BYTES - 1), (void *)at);
-}
-
-/* Reads the file's path; of a long path the end, which is more specific. */
-static __always_inline bool python_read_file(struct python_walk *w)
-{
-	struct python_def *def = &w->def;
-	__u64 at = python_find_text(w, python_code(w, file), &def->file_text);
-	__u32 n = python_text_bytes(&def->file_text), left_out = 0;
-
-	if (!at)
-		return false;
-	if (n > PYTHON_FILE_END_BYTES) {
-		left_out = n - PYTHON_FILE_END_BYTES;
-		n = PYTHON_FILE_END_BYTES;
-	}
-	python_keep(n);
-	return !bpf_probe_read_user(def->file, n & (PYTHON_FILE_BYTES - 1),
-				    (void *)(at + left_out));
-}
-
-static __always_inline __u32 python_read_lines(struct python_walk *w)
-{
-	__u64 table = python_code(w, lines), n = 0;
-	struct python_def *def = &w->def;
-
-	def->lines_kind = PYTHON_LINES_LOCATIONS;
-	if (!runtime_settings.lines || !python_read(n, table + PYTHON_BYTES_LENGTH) ||
-	    n >= PYTHON_LINES_BYTES)
-		return 0;
-	if (bpf_probe_read_user(def->lines, n & (PYTHON_LINES_BYTES - 1),
-				(void *)(table + PYTHON_BYTES_TEXT)))
-		return 0;
-	def->lines_kind = w->layout.lines_kind; /* in 3.9 an empty table has a meaning, too */
-	return n;
-}
-
-/*
- * Returns true for the code object that 3.13 and later insert as the caller of an __init__() that
- * runs in the same call of the interpreter.
- */
-static __always_inline bool python_is_shim(const __u8 *code, __u32 first_line)
-{
-	return *(__u64 *)(code + PYTHON_CODE_FILENAME) == *(__u64 *)(code + PYTHON_CODE_NAME) &&
-	       !first_line;
-}
-
-/* Sends a code object's definition. Returns fingerprint, PYTHON_NO_CODE or PYTHON_NO_FRAME. */
-__noinline __u64 python_define(__u32 slot, __u64 code_at, __u64 fingerprint)
-{
-	struct stack_scratch *scratch = stack_scratch_of(slot);
-	struct python_walk *w = python_walk_of(slot);
-	struct python_def *def;
-
-	if (!w || !scratch || bpf_probe_read_user(w->code, PYTHON_CODE_BYTES, (void *)code_at) ||
-	    *(__u64 *)(w->code + PYTHON_TYPE) != w->layout.code_type)
-		return PYTHON_NO_CODE;
-	def = &w->def;
-	def->first_line = *(__u32 *)(w->code + (w->layout.code_first_line & 0x7c));
-	if (python_is_shim(w->code, def->first_line))
-		return PYTHON_NO_FRAME;
-	def->def.word = runtime_word(code_at, fingerprint);
-	def->def.fingerprint = fingerprint;
-	def->def.kind = STACK_FUNCTION;
-	def->def.tgid = scratch->def.tgid;
-	def->def.runtime = RUNTIME_PYTHON;
-	if (!python_read_name(w))
-		return PYTHON_NO_CODE;
-	def->has_file = python_read_file(w);
-	def->n_lines = python_read_lines(w);
-	runtime_send(scratch, &def->def, offsetof(struct python_def, lines) + def->n_lines,
-		     sizeof(*def));
-	w->has_new = true;
-	return fingerprint;
-}
 
 /* ---- words ---- */
 
@@ -315,8 +164,10 @@ __noinline int python_visit(__u32 slot)
 	if (!w || !scratch)
 		return PYTHON_ENDS;
 	fingerprint = python_recall(slot, w);
-	if (fingerprint == PYTHON_NO_CODE)
+	if (fingerprint == PYTHON_NO_CODE) {
+		python_depend(scratch, w);
 		return PYTHON_ENDS;
+	}
 	scratch->fingerprints = runtime_mix(scratch->fingerprints, fingerprint);
 	if (fingerprint == PYTHON_NO_FRAME)
 		return PYTHON_GOES_ON;
@@ -339,8 +190,11 @@ static __always_inline int python_leave_cframe(__u32 slot, struct python_walk *w
 	if (!scratch || !python_read(w->cframe, mark + w->layout.cframe_frame + sizeof(__u64)) ||
 	    !python_read(caller, w->cframe + w->layout.cframe_frame))
 		return PYTHON_ENDS;
+	python_note(slot, w, mark + w->layout.cframe_frame + sizeof(__u64), w->cframe, 0);
+	python_note(slot, w, w->cframe + w->layout.cframe_frame, caller, 0);
 	if (caller == w->frame)
 		return python_end_segment(slot, mark);
+	python_depend(scratch, w);
 	scratch->def.n_words = w->n_native;
 	scratch->fingerprints = w->segment = w->is_full = 0;
 	return PYTHON_ENDS;
@@ -352,15 +206,43 @@ static __always_inline int python_leave_cframe(__u32 slot, struct python_walk *w
  * address. For functions that is the same address, but it may be a generator that is not running
  * any more.
  */
-static __always_inline bool python_caller_is_wrong(const struct python_walk *w, const __u8 *frame)
+static __always_inline bool python_caller_is_wrong(__u32 slot, struct python_walk *w,
+						   const __u8 *frame)
 {
+	struct stack_scratch *scratch = stack_scratch_of(slot);
 	__u8 state = PYTHON_GENERATOR_RUNS;
 
-	if (!w->layout.ends_inside || !w->has_not_begun ||
+	if (!w->layout.ends_inside || !w->previous_at ||
 	    python_u8(frame, w->layout.frame_owner + 1) != PYTHON_OWNED_BY_GENERATOR)
 		return false;
+	python_note(slot, w, w->previous_at + w->layout.frame_instr, w->instruction_at, 0);
+	if (!w->has_not_begun || !scratch)
+		return false;
+	python_depend(scratch, w);
 	return !python_read(state, w->frame - PYTHON_GENERATOR_STATE) ||
 	       state != PYTHON_GENERATOR_RUNS;
+}
+
+/*
+ * Records the fields of the current frame that are used. Since 3.12 the code object says whether it
+ * is an entry frame, too.
+ */
+static __always_inline void python_note_frame(__u32 slot, const struct python_walk *w,
+					      const __u8 *frame)
+{
+	const struct python_layout *l = &w->layout;
+
+	if (!w->is_recorded)
+		return;
+	stack_memory_note_down(slot, w->frame + l->frame_previous,
+			       python_u64(frame, l->frame_previous), 0);
+	stack_memory_note_down(slot, w->frame + l->frame_code, python_u64(frame, l->frame_code), 0);
+	if (l->ends_inside)
+		stack_memory_note_down(slot, w->frame + PYTHON_OWNER_WORD,
+				       python_u64(frame, PYTHON_OWNER_WORD), STACK_BYTES(4, 5));
+	if (runtime_settings.lines)
+		stack_memory_note_down(slot, w->frame + l->frame_instr,
+				       python_u64(frame, l->frame_instr), 0);
 }
 
 /* Handles a frame, or an entry frame, which ends a segment since 3.12. */
@@ -375,8 +257,9 @@ __noinline int python_step(__u32 slot)
 		return PYTHON_ENDS;
 	barrier(); /* one verifier state for the window in both cases */
 	frame = w->bytes + ((w->frame - w->window) & (PYTHON_WINDOW_BYTES - 1));
-	if (python_caller_is_wrong(w, frame))
+	if (python_caller_is_wrong(slot, w, frame))
 		return PYTHON_ENDS;
+	python_note_frame(slot, w, frame);
 	mark = w->frame;
 	w->frame = python_u64(frame, w->layout.frame_previous);
 	is_entry = python_u8(frame, w->layout.frame_owner) >= w->layout.entry_owner;
@@ -384,6 +267,7 @@ __noinline int python_step(__u32 slot)
 		return python_end_segment(slot, mark);
 	w->code_at = python_u64(frame, w->layout.frame_code) & ~(__u64)PYTHON_LAST_TAG;
 	w->instruction_at = python_u64(frame, w->layout.frame_instr);
+	w->previous_at = mark;
 	w->has_not_begun = w->instruction_at < w->code_at + w->layout.code_adaptive;
 	if (!w->is_full && python_visit(slot) != PYTHON_GOES_ON)
 		return PYTHON_ENDS;
@@ -464,6 +348,8 @@ static __always_inline void python_walk_segments(__u32 slot, struct stack_scratc
 		if (python_walk_more(slot) != PYTHON_GOES_ON)
 			break;
 	python_drop_segment(scratch, w);
+	if (w->frame) /* no end of the list: it could not be read, or was not believed */
+		python_depend(scratch, w);
 }
 
 #include "runtimes/python_marks.bpf.h"
@@ -472,13 +358,20 @@ static __always_inline void python_walk_segments(__u32 slot, struct stack_scratc
  * Returns the thread's state, by the state's offset; 0: none. Checks that it is this thread's: a
  * wrong offset leads to no frames, not to wrong ones.
  */
-static __always_inline __u64 python_own_state(const struct python_layout *l, __u64 thread)
+__noinline __u64 python_own_state(__u32 slot, __u64 thread)
 {
+	struct python_walk *w = python_walk_of(slot);
+	const struct python_layout *l;
 	__u64 state = 0, owner = 0;
 
+	if (!w)
+		return 0;
+	l = &w->layout;
 	if (!l->state_offset || !python_read(state, thread + l->state_offset) || !state ||
 	    !python_read(owner, state + l->thread_id) || owner != thread + l->self_offset)
 		return 0;
+	python_note_object(slot, w, thread + l->state_offset, &state, 1);
+	python_note_object(slot, w, state + l->thread_id, &owner, 1);
 	return state;
 }
 
@@ -501,36 +394,63 @@ static __always_inline __u64 python_only_state(const struct python_layout *l)
 	return state;
 }
 
-/* Begins at the innermost frame of the thread's current state, if found. */
-static __always_inline void python_begin(struct python_walk *w)
+/* Records how the thread's state has led to the innermost frame, whose address is a selector. */
+__noinline int python_note_begin(__u32 slot, __u64 state)
 {
-	__u64 thread = task_thread_base((void *)bpf_get_current_task()),
-	      state = python_own_state(&w->layout, thread);
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct python_walk *w = python_walk_of(slot);
+	__u64 top, link;
 
-	if (!state)
+	if (!w || !scratch || !w->is_recorded)
+		return 0;
+	top = state + w->layout.top;
+	link = w->cframe + w->layout.cframe_frame;
+	python_note_object(slot, w, top, w->layout.has_cframe ? &w->cframe : &w->frame, 1);
+	if (w->layout.has_cframe)
+		python_note(slot, w, link, w->frame, 0);
+	stack_memory_note_thread(scratch, w->layout.has_cframe ? link : top, w->frame);
+	return 0;
+}
+
+/* Begins at the innermost frame of the thread's current state, if found. */
+__noinline int python_begin(__u32 slot)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct python_walk *w = python_walk_of(slot);
+	__u64 thread, state;
+
+	if (!w || !scratch)
+		return 0;
+	thread = current_thread_base();
+	state = python_own_state(slot, thread);
+	if (!state) {
+		python_depend(scratch, w);
 		state = python_only_state(&w->layout);
+	}
 	w->first_state = state;
 	w->owner = thread + w->layout.self_offset;
 	python_enter(w, state);
+	python_note_begin(slot, state);
+	return 0;
 }
 
 /*
  * Returns true if the process has mapped the library, but runs no Python: the list of interpreters
- * is empty. Records the list's head, so that walks can be cached like native ones.
+ * is empty. Records the list's ends; the walk depends on more if there are several interpreters.
  */
-static __always_inline bool python_is_unused(struct stack_scratch *scratch,
-					     const struct python_layout *l)
+static __always_inline bool python_is_unused(__u32 slot, struct stack_scratch *scratch,
+					     struct python_walk *w)
 {
-	__u64 at = l->runtime + l->lists.interpreters, interpreter = 0;
+	__u64 at = w->layout.runtime + w->layout.lists.interpreters;
+	__u64 ends[2] = {}; /* newest and main interpreter */
 
-	if (!scratch->walk.recorder)
+	w->is_recorded = scratch->walk.recorder;
+	if (!w->is_recorded)
 		return false;
-	if (python_read(interpreter, at) && !interpreter) {
-		stack_memory_note(scratch->walk.recorder - 1, at, 0);
-		return true;
-	}
-	scratch->walk.recorder = 0; /* later reads are not compared */
-	return false;
+	if (!python_read(ends, at) || ends[0] != ends[1])
+		python_depend(scratch, w);
+	python_note_object(slot, w, at, ends, 2);
+	return w->is_recorded && !ends[0];
 }
 
 /* Appends the current task's Python frames to its native stack in the slot. */
@@ -539,22 +459,25 @@ static __always_inline void python_walk(__u32 slot, struct stack_scratch *scratc
 {
 	struct python_walk *w = python_walk_of(slot);
 
-	if (!w || python_is_unused(scratch, &process->python))
+	if (!w)
 		return;
 	w->layout = process->python;
+	if (python_is_unused(slot, scratch, w))
+		return;
 	w->serial = process->serial;
 	w->number++;
 	w->segment = 0;
 	w->is_full = w->has_new = false;
 	w->n_native = scratch->def.n_words;
 	w->window = w->window_end = w->n_looked = 0;
-	python_begin(w);
+	if (w->layout.eval_begin)
+		python_depend(scratch, w);
+	python_begin(slot);
 	if (RUNTIME_HAS(RUNTIME_BIT(RUNTIME_PYTHON_OLD)) && w->layout.eval_begin)
 		python_walk_marks(slot, scratch, w);
 	else
 		python_walk_segments(slot, scratch, w);
-	if (w->is_full && scratch->def.reason == UNWIND_COMPLETE)
-		scratch->def.reason = UNWIND_DEPTH;
+	scratch->is_cut = w->is_full;
 }
 
 #endif

@@ -29,9 +29,11 @@ struct python_walk {
 	__u64 cframe;  /* 3.11: struct _PyCFrame of the segment */
 	__u64 code_at; /* code object of the current frame */
 	__u64 instruction_at;
+	__u64 previous_at;  /* frame visited before this one; 0: none */
 	bool has_not_begun; /* 3.11: the frame visited before this one has not run yet */
 	bool is_full;	    /* a frame did not fit */
 	bool has_new;	    /* a function was sent for the first time */
+	bool is_recorded;   /* see stack_memory.bpf.h */
 	__u32 segment;	    /* index of the segment's word; 0: no segment has begun */
 	__u32 n_native;
 	__u64 first_state, owner; /* state that is walked first, and its thread_id */
@@ -65,6 +67,7 @@ static __always_inline struct python_walk *python_walk_of(__u32 slot)
 static __always_inline void python_enter(struct python_walk *w, __u64 state)
 {
 	w->has_not_begun = false;
+	w->previous_at = 0;
 	python_read(w->frame, state + w->layout.top);
 	if (!w->layout.has_cframe)
 		return;

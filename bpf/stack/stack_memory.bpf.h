@@ -9,8 +9,8 @@
  * is per CPU, and only programs that hold the CPU's first slot use it, so nothing else changes it
  * meanwhile. New entries replace old ones.
  *
- * Only complete walks that depend on nothing else are cached: no walks with frames of a runtime,
- * with decoded instructions, or with registers that few rules use.
+ * Only complete walks that depend on nothing else are cached: none with decoded instructions, or
+ * with registers that few rules use. A runtime's walk records what it reads, or ends recording.
  *
  * Used by programs that define STACK_RECURS, because their stacks recur.
  */
@@ -19,6 +19,7 @@
 
 #include "stack/unwind_slots.bpf.h"
 #include "stack/unwind_tables.bpf.h"
+#include "abi/runtime.h"
 
 #ifdef STACK_RECURS
 
@@ -34,6 +35,8 @@ struct {
 	__type(key, __u32);
 	__type(value, struct stack_memory);
 } stack_memories SEC(".maps");
+
+#define STACK_MEMORY_FAILED 7 /* a power of two, minus one: one of 2^7 walks is recorded */
 
 /* Returns the element at place + page number; NULL: the slot has no cache. */
 static __always_inline struct stack_memory *stack_memory_of(__u32 slot, __u32 place)
@@ -74,6 +77,18 @@ static __always_inline bool stack_start_is(const struct stack_start *a, const st
 	       a->tables == b->tables;
 }
 
+/* Returns a number for the current thread; never 0. */
+static __always_inline __u64 stack_memory_thread(void)
+{
+	return runtime_mix(current_thread_base(), (__u32)bpf_get_current_pid_tgid()) | 1;
+}
+
+/* Returns the place of the element that a selector's value leads to. */
+static __always_inline __u32 stack_memory_select(__u32 place, __u64 word)
+{
+	return place ^ word * 0x9e3779b97f4a7c15ULL >> 40;
+}
+
 /* ---- recording a walk ---- */
 
 /* Returns page n. The barrier preserves the mask, which only the verifier needs. */
@@ -83,56 +98,156 @@ static __always_inline struct stack_page *stack_record_at(struct stack_record *r
 	return &record->pages[n & (STACK_MEMORY_PAGES - 1)];
 }
 
-/* Returns a new page of the record, for words near addr; NULL: it is full. */
-static __always_inline struct stack_page *stack_record_begin(struct stack_record *record,
-							     __u64 addr)
+/* Returns a new page of the record; NULL: it is full. */
+static __always_inline struct stack_page *stack_record_begin(struct stack_record *record)
 {
 	struct stack_page *page = stack_record_at(record, record->n_pages);
 
 	if (record->n_pages >= STACK_MEMORY_PAGES)
 		return NULL;
 	record->n_pages++;
-	page->start = addr - STACK_PAGE_BELOW;
-	page->n = page->n_copied = 0;
+	page->n = page->n_words = 0;
+	page->n_below = STACK_PAGE_WORDS;
 	return page;
 }
 
 static __always_inline bool stack_page_has_room(const struct stack_page *page, __u64 addr)
 {
-	return addr - page->start < STACK_PAGE_WORDS * sizeof(__u64) && page->n < STACK_PAGE_SLOTS;
+	return !page->is_far && addr - page->start < STACK_PAGE_WORDS * sizeof(__u64) &&
+	       page->n < STACK_PAGE_SLOTS;
 }
 
-static __always_inline void stack_page_add(struct stack_page *page, __u32 at, __u64 word)
+/* Returns the number of a page that has space for the word; 0: none. */
+__noinline __u32 stack_record_find(__u32 slot, __u64 addr)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+
+	if (!scratch)
+		return 0;
+	for (__u32 i = 0; i < STACK_MEMORY_PAGES && i < scratch->record.n_pages; i++)
+		if (stack_page_has_room(&scratch->record.pages[i], addr))
+			return i + 1;
+	return 0;
+}
+
+/* Returns the latest page if it has space for the word, or a new one, `below` bytes lower. */
+static __always_inline struct stack_page *stack_record_near(struct stack_record *record, __u64 addr,
+							    __u32 below)
+{
+	struct stack_page *page = stack_record_at(record, record->n_near - 1);
+
+	if (record->n_near && stack_page_has_room(page, addr))
+		return page;
+	page = stack_record_begin(record);
+	if (!page)
+		return NULL;
+	record->n_near = record->n_pages;
+	page->start = addr - below;
+	page->is_far = false;
+	return page;
+}
+
+static __always_inline struct stack_page *stack_record_far(struct stack_record *record)
+{
+	struct stack_page *page = stack_record_at(record, record->n_far - 1);
+
+	if (record->n_far && page->n < STACK_PAGE_FAR)
+		return page;
+	page = stack_record_begin(record);
+	if (!page)
+		return NULL;
+	record->n_far = record->n_pages;
+	record->far_pages |= 1U << ((record->n_pages - 1) & (STACK_MEMORY_PAGES - 1));
+	page->is_far = true;
+	return page;
+}
+
+static __always_inline void stack_page_add(struct stack_page *page, __u32 at, __u64 word,
+					   __u32 bytes)
 {
 	__u32 n = page->n;
 
 	barrier_var(n);
 	n &= STACK_PAGE_SLOTS - 1;
-	page->at[n] = at;
+	page->at[n] = at | bytes << 8;
 	page->words[n] = word;
 	page->n = n + 1;
-	if (page->n_copied <= at)
-		page->n_copied = at + 1;
+	if (page->n_words <= at)
+		page->n_words = at + 1;
+	if (page->n_below > at)
+		page->n_below = at;
+}
+
+static __always_inline void stack_record_add(struct stack_scratch *scratch, struct stack_page *page,
+					     __u64 addr, __u64 word, __u32 bytes)
+{
+	if (page && !(addr & 7))
+		stack_page_add(page, (addr - page->start) / sizeof(word), word, bytes);
+	else
+		scratch->walk.recorder = 0;
 }
 
 /* Records a word that determines the walk's path. */
 __noinline int stack_memory_note(__u32 slot, __u64 addr, __u64 word)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
-	struct stack_record *record;
-	struct stack_page *page;
 
-	if (!scratch)
-		return 0;
-	record = &scratch->record;
-	page = stack_record_at(record, record->n_pages - 1);
-	if (!record->n_pages || !stack_page_has_room(page, addr))
-		page = stack_record_begin(record, addr);
-	if (page && !(addr & 7))
-		stack_page_add(page, (addr - page->start) / sizeof(word), word);
-	else
-		scratch->walk.recorder = 0;
+	if (scratch)
+		stack_record_add(scratch,
+				 stack_record_near(&scratch->record, addr, STACK_PAGE_BELOW), addr,
+				 word, 0);
 	return 0;
+}
+
+/*
+ * Records a word, or some of its STACK_BYTES(), in any page that has space for it. Later words are
+ * mostly at lower addresses.
+ */
+__noinline int stack_memory_note_down(__u32 slot, __u64 addr, __u64 word, __u32 bytes)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct stack_page *page;
+	__u32 found;
+
+	if (!scratch || !scratch->walk.recorder)
+		return 0;
+	found = stack_record_find(slot, addr);
+	page = found ? stack_record_at(&scratch->record, found - 1)
+		     : stack_record_near(&scratch->record, addr, STACK_PAGE_ABOVE);
+	stack_record_add(scratch, page, addr, word, bytes);
+	return 0;
+}
+
+/* Records an object of n words, by its digest. */
+__noinline int stack_memory_note_far(__u32 slot, __u64 addr, __u32 n_words, __u64 digest)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct stack_page *page;
+	__u32 n;
+
+	if (!scratch || !scratch->walk.recorder)
+		return 0;
+	page = stack_record_far(&scratch->record);
+	if (!page || addr >> 56) {
+		scratch->walk.recorder = 0;
+		return 0;
+	}
+	n = page->n;
+	barrier_var(n);
+	n &= STACK_PAGE_FAR - 1;
+	page->words[2 * n] = addr | (__u64)n_words << 56;
+	page->words[2 * n + 1] = digest;
+	page->n = n + 1;
+	return 0;
+}
+
+/* Records that the walk depends on the thread. selector: see struct stack_memory. */
+static __always_inline void stack_memory_note_thread(struct stack_scratch *scratch, __u64 selector,
+						     __u64 selected)
+{
+	scratch->record.thread = stack_memory_thread();
+	scratch->record.selector = selector;
+	scratch->record.selected = selected;
 }
 
 /* ---- storing and looking up ---- */
@@ -150,6 +265,29 @@ __noinline int stack_memory_keep_page(__u32 slot, __u32 place, __u32 n, __u64 st
 	return 0;
 }
 
+/* Returns the place for the recorded walk, to which the element for its beginning leads. */
+static __always_inline __u32 stack_memory_place_record(__u32 slot,
+						       const struct stack_record *record)
+{
+	struct stack_memory *memory = stack_memory_of(slot, record->place);
+
+	if (!memory || !record->selector || record->is_selected)
+		return record->place;
+	memory->selector = record->selector;
+	memory->id = 0;
+	return stack_memory_select(record->place, record->selected);
+}
+
+/* Notes that recording a walk was in vain. */
+static __always_inline void stack_memory_fail(struct stack_memory *memory)
+{
+	if (!memory)
+		return;
+	memory->id = 0;
+	if (memory->n_failed < STACK_MEMORY_FAILED)
+		memory->n_failed++;
+}
+
 /* Stores the recorded walk if it is complete and its definition has been sent. */
 __noinline int stack_memory_keep(__u32 slot)
 {
@@ -158,11 +296,16 @@ __noinline int stack_memory_keep(__u32 slot)
 	__u64 stamp;
 	__u32 n, place;
 
-	if (!scratch || !scratch->walk.recorder || scratch->lacks_definition ||
-	    scratch->def.reason != UNWIND_COMPLETE)
+	if (!scratch || !scratch->record.has_begun)
 		return 0;
+	scratch->record.has_begun = false;
+	if (!scratch->walk.recorder || scratch->lacks_definition ||
+	    scratch->def.reason != UNWIND_COMPLETE) {
+		stack_memory_fail(stack_memory_of(slot, scratch->record.place));
+		return 0;
+	}
 	n = scratch->record.n_pages;
-	place = stack_memory_place(&scratch->record.start);
+	place = stack_memory_place_record(slot, &scratch->record);
 	stamp = bpf_ktime_get_ns() * STACK_MEMORY_PAGES;
 	for (__u32 i = 0; i < STACK_MEMORY_PAGES && i < n; i++)
 		stack_memory_keep_page(slot, place, i, stamp);
@@ -170,7 +313,9 @@ __noinline int stack_memory_keep(__u32 slot)
 	if (!head)
 		return 0;
 	head->stamp = stamp;
+	head->thread = scratch->record.thread;
 	head->n_pages = n;
+	head->far_pages = scratch->record.far_pages;
 	head->uses_bp = scratch->walk.uses_bp;
 	head->uses_extra = scratch->walk.uses_extra;
 	head->start = scratch->record.start;
@@ -178,29 +323,74 @@ __noinline int stack_memory_keep(__u32 slot)
 	return 0;
 }
 
+/* Returns true if an object, whose address has the number of its words, has the digest. */
+__noinline int stack_object_is(__u32 slot, __u64 at, __u64 digest)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	__u64 n = at >> 56;
+
+	if (!scratch || n > STACK_FAR_WORDS ||
+	    bpf_probe_read_user(scratch->record.object, n * sizeof(__u64),
+				(void *)(at & ~0ULL >> 8)))
+		return false;
+	return stack_digest(scratch->record.object, n) == digest;
+}
+
+/* Returns page `number` of the stack at `place`; NULL: another stack has taken its element. */
+static __always_inline const struct stack_page *stack_memory_page(__u32 slot, __u32 place,
+								  __u32 number)
+{
+	struct stack_memory *head = stack_memory_of(slot, place);
+	struct stack_memory *memory = stack_memory_of(slot, place + number);
+
+	if (!head || !memory || memory->page_stamp != head->stamp + number)
+		return NULL;
+	return &memory->page;
+}
+
+/* Compares the objects of a cached page. */
+__noinline int stack_memory_compare_far(__u32 slot, __u32 place, __u32 number)
+{
+	const struct stack_page *page = stack_memory_page(slot, place, number);
+
+	if (!page)
+		return false;
+	for (__u32 i = 0; i < STACK_PAGE_FAR && i < page->n; i++)
+		if (!stack_object_is(slot, page->words[2 * i], page->words[2 * i + 1]))
+			return false;
+	return true;
+}
+
+/* Returns the difference between the compared bytes of two words: see struct stack_page. */
+static __always_inline __u64 stack_difference(__u64 a, __u64 b, __u32 at)
+{
+	return (a ^ b) << (at >> 5 & 0x38) >> (at >> 8 & 0x38);
+}
+
 /*
- * Compares memory with the words of a cached page, of the stack at `place`. Copies the memory to
- * def.words, which a cached stack does not use.
+ * Compares the words of a cached page. Copies the memory to def.words, which a cached stack does
+ * not use.
  */
 __noinline int stack_memory_compare(__u32 slot, __u32 place, __u32 number)
 {
+	const struct stack_page *page = stack_memory_page(slot, place, number);
 	struct stack_scratch *scratch = stack_scratch_of(slot);
-	struct stack_memory *head = stack_memory_of(slot, place);
-	struct stack_memory *memory = stack_memory_of(slot, place + number);
-	const struct stack_page *page;
 	__u64 differences = 0;
-	__u32 n_copied, n;
+	__u32 n_words, at;
 
-	if (!scratch || !head || !memory || memory->page_stamp != head->stamp + number)
+	if (!scratch || !page)
 		return false;
-	page = &memory->page;
-	n_copied = page->n_copied;
-	if (n_copied > STACK_PAGE_WORDS ||
-	    bpf_probe_read_user(scratch->def.words, n_copied * sizeof(__u64), (void *)page->start))
+	n_words = page->n_words - page->n_below;
+	if (n_words > STACK_PAGE_WORDS ||
+	    bpf_probe_read_user(scratch->def.words, n_words * sizeof(__u64),
+				(void *)(page->start + page->n_below * sizeof(__u64))))
 		return false;
-	n = page->n;
-	for (__u32 i = 0; i < STACK_PAGE_SLOTS && i < n; i++)
-		differences |= scratch->def.words[page->at[i]] ^ page->words[i];
+	for (__u32 i = 0; i < STACK_PAGE_SLOTS && i < page->n; i++) {
+		at = page->at[i];
+		differences |= stack_difference(
+			scratch->def.words[(at - page->n_below) & (STACK_PAGE_WORDS - 1)],
+			page->words[i], at);
+	}
 	return !differences;
 }
 
@@ -212,10 +402,19 @@ static __always_inline bool stack_registers_are(const struct stack_memory *memor
 	       (!memory->uses_extra || memory->start.extra == start->extra);
 }
 
-/* Begins recording: done when a walk starts the same way for the second time. */
-static __always_inline void stack_memory_begin_record(struct stack_scratch *scratch, __u32 slot)
+/*
+ * Begins recording: done when a walk starts the same way for the second time. Recording costs more
+ * than a walk, so it is done rarely where it has been in vain.
+ */
+static __always_inline void stack_memory_begin_record(struct stack_scratch *scratch,
+						      struct stack_memory *memory, __u32 slot)
 {
-	scratch->record.n_pages = 0;
+	if (++memory->n_walks & ((1 << (memory->n_failed & STACK_MEMORY_FAILED)) - 1))
+		return;
+	scratch->record.n_pages = scratch->record.n_near = scratch->record.n_far = 0;
+	scratch->record.far_pages = 0;
+	scratch->record.thread = scratch->record.selector = 0;
+	scratch->record.has_begun = true;
 	scratch->walk.recorder = slot + 1;
 }
 
@@ -226,36 +425,61 @@ static __always_inline void stack_memory_begin_record(struct stack_scratch *scra
 #define STACK_RECALL_FUNCTION __noinline
 #endif
 
+/* Moves to the element for a walk with a runtime's frames. */
+static __always_inline struct stack_memory *
+stack_memory_follow(__u32 slot, struct stack_record *record, __u64 selector)
+{
+	__u64 word = 0;
+
+	bpf_probe_read_user(&word, sizeof(word), (void *)selector);
+	record->place = stack_memory_select(record->place, word);
+	record->is_selected = true;
+	return stack_memory_of(slot, record->place);
+}
+
 /* Returns the id of the stack that a walk from here would find; 0: not cached. */
 STACK_RECALL_FUNCTION __u64 stack_memory_recall(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
 	struct stack_memory *memory;
-	__u32 place, i;
+	struct stack_record *record;
+	__u32 i;
 
 	if (!scratch)
 		return 0;
-	stack_start_take(&scratch->record.start, scratch);
-	place = stack_memory_place(&scratch->record.start);
-	memory = stack_memory_of(slot, place);
+	record = &scratch->record;
+	stack_start_take(&record->start, scratch);
+	record->place = stack_memory_place(&record->start);
+	record->is_selected = record->has_begun = false;
+	memory = stack_memory_of(slot, record->place);
+	if (memory && memory->selector && stack_start_is(&memory->start, &record->start))
+		memory = stack_memory_follow(slot, record, memory->selector);
 	if (!memory)
 		return 0;
-	if (!stack_start_is(&memory->start, &scratch->record.start)) {
-		memory->start = scratch->record.start;
-		memory->id = 0;
+	if (!stack_start_is(&memory->start, &record->start)) {
+		memory->start = record->start;
+		memory->id = memory->selector = 0;
+		memory->n_failed = memory->n_walks = 0;
 		return 0;
 	}
 	if (!memory->id) {
-		stack_memory_begin_record(scratch, slot);
+		stack_memory_begin_record(scratch, memory, slot);
 		return 0;
 	}
-	if (stack_registers_are(memory, &scratch->record.start)) {
+	if (stack_registers_are(memory, &record->start) &&
+	    (!memory->thread || memory->thread == stack_memory_thread())) {
 		for (i = 0; i < STACK_MEMORY_PAGES && i < memory->n_pages; i++)
-			if (!stack_memory_compare(slot, place, i))
+			if (!(memory->far_pages >> i & 1
+				      ? stack_memory_compare_far(slot, record->place, i)
+				      : stack_memory_compare(slot, record->place, i)))
 				break;
-		if (i == memory->n_pages)
+		if (i == memory->n_pages) {
+			memory->n_failed = 0;
 			return memory->id;
+		}
 	}
+	if (memory->thread)
+		stack_memory_fail(memory);
 	memory->id = 0;
 	return 0;
 }
@@ -265,6 +489,22 @@ STACK_RECALL_FUNCTION __u64 stack_memory_recall(__u32 slot)
 static __always_inline int stack_memory_note(__u32 slot, __u64 addr, __u64 word)
 {
 	return 0;
+}
+
+static __always_inline int stack_memory_note_down(__u32 slot, __u64 addr, __u64 word, __u32 bytes)
+{
+	return 0;
+}
+
+static __always_inline int stack_memory_note_far(__u32 slot, __u64 addr, __u32 n_words,
+						 __u64 digest)
+{
+	return 0;
+}
+
+static __always_inline void stack_memory_note_thread(struct stack_scratch *scratch, __u64 selector,
+						     __u64 selected)
+{
 }
 
 static __always_inline int stack_memory_keep(__u32 slot)

@@ -7,7 +7,7 @@
 #include "stacks/stack_memory.h"
 
 /* Elements of some 400 bytes each: limited on machines with many CPUs. */
-#define MOST_BY_CPU  1024
+#define MOST_BY_CPU  2048
 #define LEAST_BY_CPU 64
 #define MOST_IN_ALL  4096
 

@@ -33,6 +33,9 @@ static int report(struct run *run)
 
 DEFINE_SKELETON(recall);
 
+static const char *const walkers[] = { "recall_switch", NULL };
+static const struct stacks_spec stacks = { .walkers = walkers };
+
 static const struct tool recall = {
 	.name = "recall",
 	.summary = "Compares recalled names of user stacks with walks.",
@@ -40,7 +43,7 @@ static const struct tool recall = {
 	.unit = "stacks",
 	.operands = OPERANDS_DURATION,
 	.modules = { { &target_module },
-		     { &stacks_module },
+		     { &stacks_module, &stacks },
 		     { &unwind_module, NULL, stacks_want_user } },
 	.skeleton = &skeleton,
 	.report = report,
