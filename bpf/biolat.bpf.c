@@ -532,7 +532,7 @@ __noinline int bio_end_at(__u64 bio, __s32 status)
 	return 0;
 }
 
-/* Runs when bios of a request are complete: those in the first bytes of the rest. */
+/* Ends the bios that lie in the next bytes of a request, which the kernel is about to complete. */
 SEC("tp_btf/block_rq_complete")
 int biolat_bios_complete(const __u64 *ctx)
 {

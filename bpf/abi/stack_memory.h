@@ -66,7 +66,7 @@ struct stack_memory_settings {
 /* Words and registers that determine the path of the current walk. */
 struct stack_record {
 	struct stack_start start;
-	__u64 selector, selected; /* see struct stack_memory; the selector's value */
+	__u64 selector, selected; /* address as in struct stack_memory; the word there */
 	__u64 thread;
 	__u32 place; /* of the element for the walk */
 	bool is_selected, has_begun;

@@ -444,7 +444,7 @@ static void write_gzip(FILE *f, const struct protobuf *pb)
 
 	if (pb->n > UINT_MAX || deflateInit2(&z, GZIP_LEVEL, Z_DEFLATED, gzip, MAX_MEM_LEVEL,
 					     Z_DEFAULT_STRATEGY) != Z_OK) {
-		msg_error("pprof profile: too large to compress");
+		msg_error("pprof profile: compression failed (too large, or no memory)");
 		return;
 	}
 	while (status == Z_OK) {

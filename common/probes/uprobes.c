@@ -370,7 +370,7 @@ static int add_points(struct uprobes *uprobes, const struct uprobes_programs *pr
 	return err;
 }
 
-/* Attaches points with shared links or, as the kernel doesn't report which point failed, singly. */
+/* Attaches points with shared links; if that fails, each alone, to find the points that fail. */
 static void add_file(struct uprobes *uprobes, const struct uprobes_programs *programs, pid_t pid,
 		     struct uprobe_point *points, size_t n)
 {

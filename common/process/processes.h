@@ -61,7 +61,8 @@ struct process {
 	/* the unwinder's: time before its mappings were read; 0: inherited from the parent */
 	uint64_t published_ns;
 	uint32_t published_change; /* the unwinder's: count of changes at that time */
-	uint32_t moves_noted;	   /* the unwinder's: count of changes when moves were noted */
+	/* the unwinder's: count of changes at the last unwind_procs_note_moves() */
+	uint32_t moves_noted;
 	uint32_t names;		   /* the unwinder's: see name_meanings() */
 	struct meanings *meanings; /* the unwinder's: freed with free() */
 	int perf_map_fd;	   /* the unwinder's: perf map; 0: none; closed with the process */

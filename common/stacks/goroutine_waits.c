@@ -180,8 +180,8 @@ static uint64_t define_stack(const struct look *look, const struct go_goroutine 
 }
 
 /*
- * Counts a goroutine that waits. The runtime's own ones always do, and are omitted, as are those in
- * a system call, which have a thread, unless threads are omitted.
+ * Counts a waiting goroutine. Skips the runtime's own ones, which always wait, and, if threads are
+ * shown, those in a system call, whose thread's wait is counted.
  */
 static void count_goroutine(const struct go_goroutine *g, void *arg)
 {
@@ -311,7 +311,8 @@ static void print_totals(const struct goroutine_waits *waits)
 		 (unsigned long long)(waits->waits_ns / NS_PER_US),
 		 (unsigned long long)waits->n_looks, distance_ms, distance_ms);
 	if (waits->n_stackless)
-		msg_info("goroutines: %.2f %% omitted: no consistent stack was read",
+		msg_info("goroutines: %.2f %% of samples omitted: no consistent stack, or not read "
+			 "in time",
 			 100.0 * (double)waits->n_stackless /
 				 (double)(waits->n_seen + waits->n_stackless));
 }

@@ -466,7 +466,7 @@ void stack_reasons_print_go(const struct stack_reasons *reasons)
 void stack_reasons_print_functions(const struct stack_reasons *reasons)
 {
 	if (reasons->managed)
-		msg_info("managed runtimes: %.2f %% of user stacks have all functions",
+		msg_info("managed runtimes: %.2f %% of their user stacks have all functions",
 			 100.0 * (double)(reasons->managed - reasons->bare) /
 				 (double)reasons->managed);
 }

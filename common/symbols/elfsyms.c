@@ -163,7 +163,7 @@ static uint64_t *sort_names(const struct elfsyms *es)
 	return order;
 }
 
-/* Moves a name down; marks overlong ones, and those that begin inside of them. */
+/* Moves a name down; cuts it to ABSURD_BYTES, which marks it, if it is overlong. */
 static void move_text(char *text, size_t from, struct moved_names *moved)
 {
 	size_t bytes = strlen(text + from) + 1;

@@ -10,7 +10,7 @@
 #include "elf/elf64.h"
 #include "unwind/cfi_table.h"
 
-/* Fills these gaps in the table of elf: musl itself, or a program linked with it. */
+/* Adds rows for this code to the table of elf: musl itself, or a program linked with it. */
 void musl_fill_gaps(struct cfi_table *t, const struct elf64 *elf);
 
 #endif

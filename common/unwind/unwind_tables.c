@@ -128,7 +128,10 @@ static bool was_seen_before(struct unwind_tables *t, uint64_t hash)
 	return before;
 }
 
-/* Returns the pattern's number, as stored in rows; -ENOENT: none. */
+/*
+ * Returns the pattern's number, as stored in rows; adds the pattern when it comes again. -ENOENT: it
+ * came for the first time, or the table is full.
+ */
 static int intern_pattern(struct unwind_tables *t, const struct unwind_pattern *pattern)
 {
 	uint64_t hash = hash_pattern(pattern);

@@ -362,7 +362,7 @@ TEST(calls_in_flight_that_are_not_listed_are_told)
 	tool = tool_run("syscount", "--in-flight", "-T", "1", "-p", both, "-d", "1ms", "--format",
 			"json");
 	CHECK_EQ(lines_from(tool->out, "{\"type\":\"in_flight\","), 1);
-	CHECK_HAS(tool->err, "1 of 2 calls in flight are listed, the oldest (-T lists more)\n");
+	CHECK_HAS(tool->err, "only the 1 oldest of 2 calls in flight are listed (-T lists more)\n");
 }
 
 TEST(a_thread_in_user_mode_is_in_no_call)

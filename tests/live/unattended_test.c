@@ -258,7 +258,7 @@ TEST(a_moment_during_a_capture_prolongs_it)
 	proc_signal(tool, SIGUSR1);
 	CHECK(proc_wait_for(tool, "capture 1 goes on at"));
 	tool_stop(tool);
-	CHECK_HAS(tool->err, "captures: 1, further moments ignored: 0");
+	CHECK_HAS(tool->err, "captures: 1, conditions ignored: 0");
 }
 
 static const char *pressure_lacks(void)

@@ -291,7 +291,10 @@ static int collect_cells(const struct run *run, uint64_t turn, struct calltable 
 	return err ? msg_errno(-errno, "counts of calls: read failed") : 0;
 }
 
-/* Collects calls with durations. Swapping tables waits until no program uses the ended turn. */
+/*
+ * Collects calls with durations. Swapping the tables waits for running programs, so none of them
+ * still writes cells of this generation.
+ */
 static int collect_timed(const struct run *run, struct calls *calls, struct calltable *table)
 {
 	uint64_t turn = call_cells_end_turn(run);
@@ -416,7 +419,7 @@ static void list_flights(const struct run *run, const struct calls *calls,
 
 	in_flight_write(flights, &to, &view);
 	if (run->table_format == &json_table && n > request->top)
-		msg_info("%u of %zu calls in flight are listed, the oldest (-T lists more)",
+		msg_info("only the %u oldest of %zu calls in flight are listed (-T lists more)",
 			 request->top, n);
 }
 

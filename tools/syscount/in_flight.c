@@ -75,7 +75,7 @@ static int by_age(const void *a, const void *b)
 	return (x->flight.tid > y->flight.tid) - (x->flight.tid < y->flight.tid);
 }
 
-/* Looks up the names of all stacks. Returns NULL without stacks, or without kernel symbols. */
+/* Resolves all stacks' addresses. Returns NULL without stacks, or without kernel symbols. */
 static struct ksyms *find_names(const struct in_flight *flights, struct kernelnames *names)
 {
 	struct ksyms *ksyms;

@@ -6,9 +6,10 @@
  *	next, allnext, type, hash, size, number of addresses; the addresses;
  *	four counts { allocs, frees, their bytes up to Go 1.26 }: active, future[3]
  *
- * The profile is active + future[cycle % 3], before and after the runtime has added the latter. The
- * other two count what no collection has judged yet; before the first one, the profile is the total
- * of all. Buckets are never freed or moved, and only counts in them change, at collections.
+ * The profile is active + future[cycle % 3], whether or not the runtime has moved the latter into
+ * active. The other two count what no collection has judged yet; before the first one, the profile
+ * is the total of all. Buckets are never freed or moved, and only counts in them change, at
+ * collections.
  */
 #include <errno.h>
 #include <math.h>

@@ -17,7 +17,7 @@ struct hotspot_blob {
 	uint32_t compile_id;	/* of a compiled method, as the following member */
 	uint64_t method;
 	char name[40];			   /* kind, or name of a stub */
-	uint8_t bytes[HOTSPOT_BLOB_BYTES]; /* its fields, after the block's header */
+	uint8_t bytes[HOTSPOT_BLOB_BYTES]; /* the blob, after the block's header */
 };
 
 /* A compiled method, as BPF found it at the sample. */

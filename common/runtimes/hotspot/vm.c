@@ -199,7 +199,7 @@ static void note_type(const struct table *table, const void *entry)
 	note(table, TYPE, name, "", type->size);
 }
 
-/* Visits the elements of a table, which an element without a name ends. */
+/* Visits a table's elements up to the first one without a name. */
 static void visit_table(const struct table *table, uint64_t variable, size_t size,
 			void (*visit)(const struct table *table, const void *entry))
 {

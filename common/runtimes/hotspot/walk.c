@@ -93,7 +93,7 @@ static int32_t find_position(const struct walk *w, uint64_t method, uint64_t bp)
 	return at < hotspot_peek_u16(tid, constant + l->const_code_bytes) ? (int32_t)at : -1;
 }
 
-/* Appends a frame's word, after a segment's if it doesn't continue the last one. */
+/* Appends a frame's word; a segment's word precedes it if the frame isn't the next one. */
 static void append(struct walk *w, size_t frame)
 {
 	if (w->n + 3 > w->max)

@@ -174,8 +174,8 @@ static bool open_calls(const struct v8_heap *heap, const struct v8_machine_code 
 }
 
 /*
- * Returns the number of the state at a return address; -1: none. If the code is to be left, the
- * return address was replaced by the call's trampoline.
+ * Returns the number of the state at a return address; -1: none. If V8 has marked the code for lazy
+ * deoptimization, the return address is that of the call's trampoline instead.
  */
 static int32_t find_state(const struct v8_heap *heap, const struct v8_machine_code *code,
 			  uint32_t offset)
