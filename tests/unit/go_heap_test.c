@@ -68,10 +68,15 @@ AFTER_EACH()
 	go_heap_free(&heap);
 }
 
-static int read_heap(void)
+static int read_heap_until(uint64_t end_ns)
 {
 	go_heap_free(&heap);
-	return go_heap_read(&program, UINT64_MAX, &heap);
+	return go_heap_read(&program, end_ns, &heap);
+}
+
+static int read_heap(void)
+{
+	return read_heap_until(UINT64_MAX);
 }
 
 static uint64_t live(size_t i)
@@ -186,7 +191,7 @@ TEST(list_without_an_end_ends)
 	begin(24);
 	memory.buckets[N_BUCKETS - 1][1] = memory.head;
 	CHECK(read_heap() < 0);
-	CHECK_EQ(go_heap_read(&program, 1, &heap), -ETIMEDOUT);
+	CHECK_EQ(read_heap_until(1), -ETIMEDOUT);
 }
 
 TEST(gone_process_is_unreadable)
