@@ -36,20 +36,18 @@ int capture_start(struct capture *capture, struct loop *loop)
 void capture_request(struct capture *capture, const char *reason)
 {
 	uint64_t now_ns = clock_now_ns();
-	bool goes_on = capture->reason;
 	char moment[CLOCK_UTC_SIZE];
 
 	if (now_ns < capture->paused_until_ns || is_last(capture)) {
 		capture->n_ignored++;
 		return;
 	}
-	if (!goes_on) {
-		capture->n++;
-		capture->reason = mem_strdup(reason);
-		capture->moment_unix_ns = clock_wall_ns();
-	}
-	msg_info("capture %" PRIu32 " %s %s: %s", capture->n, goes_on ? "goes on at" : "at",
-		 clock_utc(moment, clock_wall_ns()), reason);
+	capture->n++;
+	free(capture->reason);
+	capture->reason = mem_strdup(reason);
+	capture->moment_unix_ns = clock_wall_ns();
+	msg_info("capture %" PRIu32 " at %s: %s", capture->n,
+		 clock_utc(moment, capture->moment_unix_ns), reason);
 	capture->is_begun = false;
 	capture->n_left = capture->after;
 	capture->paused_until_ns = now_ns + capture->pause_ns;

@@ -246,19 +246,19 @@ TEST(signals_begin_captures)
 	CHECK_HAS(file_read(text_of("%s/r.002.txt", folder)), "# captured at ");
 }
 
-/* Otherwise the second moment would have no report. */
-TEST(a_moment_during_a_capture_prolongs_it)
+/* Otherwise the second moment would have no report, and --captures would never end. */
+TEST(a_moment_during_a_capture_begins_the_next_one)
 {
 	struct proc *tool = tool_start("runqlat", "--interval", "50ms", "--output",
 				       text_of("%s/r.txt", folder_make()), "--when", "signal",
-				       "--after", "1000", "--cool-down", "0");
+				       "--after", "1000", "--cool-down", "0", "--captures", "3");
 
 	proc_signal(tool, SIGUSR1);
 	CHECK(proc_wait_for(tool, "capture 1 at"));
 	proc_signal(tool, SIGUSR1);
-	CHECK(proc_wait_for(tool, "capture 1 goes on at"));
+	CHECK(proc_wait_for(tool, "capture 2 at"));
 	tool_stop(tool);
-	CHECK_HAS(tool->err, "captures: 1, conditions ignored: 0");
+	CHECK_HAS(tool->err, "captures: 2, conditions ignored: 0");
 }
 
 static const char *pressure_lacks(void)
