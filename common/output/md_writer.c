@@ -24,6 +24,8 @@
 #define GROUPS_MAX  16
 #define STACK_WIDTH 62
 #define NAME_WIDTH  28
+#define NOTE_WIDTH  78
+#define NOTE_BYTES  160
 #define IDLE	    "idle"
 #define NO_REMARK   "all"
 
@@ -274,7 +276,9 @@ static void print_head(FILE *f, const struct page *page)
 		return;
 	fprintf(f, "# %s, %.1f s", facts->tool, (double)facts->duration_ns / NS_PER_S);
 	if (page->first && page->has_one_process) {
-		name = facts->process ? facts->process : escape_no_name(page->first->comm);
+		name = facts->process && facts->process_pid == page->first->pid
+			       ? facts->process
+			       : escape_no_name(page->first->comm);
 		escape_string(comm, sizeof(comm), name, "`");
 		fprintf(f, ", process %" PRIu32 " (`%s`)", page->first->pid, comm);
 	}
@@ -364,6 +368,7 @@ static char *make_page(const struct page *page, size_t n)
 static void write_md(FILE *f, struct profile *p, const struct writer_style *style)
 {
 	struct page page = { .profile = p, .facts = style->facts, .texts = strpool_new() };
+	size_t max = PAGE_BYTES - (page.facts && page.facts->gets_note ? NOTE_BYTES : 0);
 	char *text = NULL;
 
 	profile_sort(p);
@@ -371,7 +376,7 @@ static void write_md(FILE *f, struct profile *p, const struct writer_style *styl
 	for (size_t n = STACKS_MAX + 1; n-- > 0;) {
 		free(text);
 		text = make_page(&page, n);
-		if (text && strlen(text) <= PAGE_BYTES)
+		if (text && strlen(text) <= max)
 			break;
 	}
 	fputs(text ? text : "", f);
@@ -381,9 +386,10 @@ static void write_md(FILE *f, struct profile *p, const struct writer_style *styl
 
 static void note_page(FILE *f, const char *reason, const char *moment)
 {
-	fprintf(f, "\nCaptured at %s: `", moment);
-	escape_print(f, reason, "`");
-	fputs("`\n", f);
+	char text[NOTE_WIDTH + 1];
+
+	escape_string(text, sizeof(text), reason, "`");
+	fprintf(f, "\nCaptured at %s:  \n`%s`\n", moment, text);
 }
 
 const struct writer md_writer = {

@@ -22,7 +22,8 @@ struct writer_facts {
 	bool gets_note;	 /* writer_note() follows */
 	bool has_stacks; /* user stacks were walked: `complete` percent of their value is whole */
 	double complete;
-	const char *process; /* name of the only traced process; NULL: unknown, or several */
+	const char *process; /* name of a traced process; NULL: unknown, or several */
+	uint32_t process_pid;
 	const char *usage;   /* lines about memory, faults and threads; NULL: unknown */
 };
 

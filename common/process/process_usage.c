@@ -15,10 +15,26 @@
 #define FILE_MAX_BYTES 4096
 #define MIB	       (1 << 20)
 
-/* Parses proc_pid_stat(5): the fields after the name, which may contain anything. */
+/* Two counts of a process or thread. */
+struct used {
+	uint64_t id, began;
+	uint64_t counts[2];
+};
+
+static void add_used(struct idmap *map, struct used used)
+{
+	struct used *copy;
+
+	if (idmap_find(map, used.id))
+		return;
+	copy = mem_zalloc(1, sizeof(*copy));
+	*copy = used;
+	idmap_add(map, used.id, copy);
+}
+
 static void add_stat(struct process_usage *usage, pid_t pid)
 {
-	unsigned long long minor, major, threads, pages;
+	unsigned long long minor, major, threads, began, pages;
 	char path[64], *text, *after;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
@@ -26,12 +42,11 @@ static void add_stat(struct process_usage *usage, pid_t pid)
 	after = text ? strrchr(text, ')') : NULL;
 	if (after && sscanf(after,
 			    ") %*c %*d %*d %*d %*d %*d %*u %llu %*u %llu %*u %*u %*u %*d %*d %*d "
-			    "%*d %llu %*d %*u %*u %llu",
-			    &minor, &major, &threads, &pages) == 4) {
-		usage->n_processes++;
+			    "%*d %llu %*d %llu %*u %llu",
+			    &minor, &major, &threads, &began, &pages) == 5) {
+		add_used(&usage->processes,
+			 (struct used){ (uint64_t)pid, began, { minor, major } });
 		usage->n_threads += threads;
-		usage->minor_faults += minor;
-		usage->major_faults += major;
 		usage->resident_bytes += pages * (uint64_t)sysconf(_SC_PAGESIZE);
 	}
 	free(text);
@@ -44,10 +59,8 @@ static void add_delays(struct process_usage *usage, pid_t pid, pid_t tid)
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", pid, tid);
 	text = readfile(path, FILE_MAX_BYTES, NULL);
-	if (text && sscanf(text, "%*u %llu %llu", &delay_ns, &n) == 2) {
-		usage->delay_ns += delay_ns;
-		usage->n_delays += n;
-	}
+	if (text && sscanf(text, "%*u %llu %llu", &delay_ns, &n) == 2)
+		add_used(&usage->threads, (struct used){ (uint64_t)tid, 0, { delay_ns, n } });
 	free(text);
 }
 
@@ -67,32 +80,56 @@ struct process_usage process_usage_read(const pid_t *pids, size_t n)
 	return usage;
 }
 
-/* Returns the average wait for a CPU as text, freed by the caller; empty: threads have ended. */
+void process_usage_free(struct process_usage *usage)
+{
+	idmap_free(&usage->processes, free);
+	idmap_free(&usage->threads, free);
+	*usage = (struct process_usage){};
+}
+
+/* Totals the growth of counts since an earlier moment. Returns the number of those with both. */
+static size_t sum_growth(const struct idmap *before, const struct idmap *now, uint64_t sums[2])
+{
+	const struct used *used, *earlier;
+	size_t n = 0;
+
+	sums[0] = sums[1] = 0;
+	for (size_t at = 0; (used = idmap_next(now, &at));) {
+		earlier = idmap_find(before, used->id);
+		if (!earlier || earlier->began != used->began ||
+		    earlier->counts[0] > used->counts[0] || earlier->counts[1] > used->counts[1])
+			continue;
+		sums[0] += used->counts[0] - earlier->counts[0];
+		sums[1] += used->counts[1] - earlier->counts[1];
+		n++;
+	}
+	return n;
+}
+
+/* Returns the average wait for a CPU as text, freed by the caller; empty: none. */
 static char *describe_delays(const struct process_usage *before, const struct process_usage *now)
 {
-	uint64_t n = now->n_delays - before->n_delays;
+	uint64_t sums[2];
 
-	if (now->n_delays <= before->n_delays || now->delay_ns < before->delay_ns)
+	if (!sum_growth(&before->threads, &now->threads, sums) || !sums[1])
 		return mem_strdup("");
-	return mem_printf(", their waits for a CPU: %" PRIu64 ", average %.3f ms", n,
-			  (double)(now->delay_ns - before->delay_ns) / (double)n / NS_PER_MS);
+	return mem_printf(", their waits for a CPU: %" PRIu64 ", average %.3f ms", sums[1],
+			  (double)sums[0] / (double)sums[1] / NS_PER_MS);
 }
 
 char *process_usage_describe(const struct process_usage *before, const struct process_usage *now)
 {
-	uint64_t minor = now->minor_faults - before->minor_faults;
-	uint64_t major = now->major_faults - before->major_faults;
+	uint64_t faults[2];
 	char *delays, *text;
 
-	if (!now->n_processes || now->minor_faults < before->minor_faults ||
-	    now->major_faults < before->major_faults)
+	if (!sum_growth(&before->processes, &now->processes, faults))
 		return NULL;
 	delays = describe_delays(before, now);
 	text = mem_printf("resident: %.1f MiB (%+.1f), page faults: %" PRIu64 " (%" PRIu64
 			  " major)  \nthreads: %zu (%+d)%s",
 			  (double)now->resident_bytes / MIB,
 			  ((double)now->resident_bytes - (double)before->resident_bytes) / MIB,
-			  minor + major, major, now->n_threads,
+			  faults[0] + faults[1], faults[1], now->n_threads,
 			  (int)(now->n_threads - before->n_threads), delays);
 	free(delays);
 	return text;

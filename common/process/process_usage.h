@@ -7,19 +7,23 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Totals of processes at one moment. */
+#include "base/idmap.h"
+
+/* What processes have used, at one moment; zero: nothing. */
 struct process_usage {
-	size_t n_processes, n_threads;
+	size_t n_threads;
 	uint64_t resident_bytes;
-	uint64_t minor_faults, major_faults; /* since the processes began */
-	uint64_t delay_ns, n_delays;	     /* of live threads: time runnable without a CPU */
+	struct idmap processes; /* by pid: page faults since the process began */
+	struct idmap threads;	/* by tid: waits for a CPU since the thread began */
 };
 
+/* Freed with process_usage_free(). */
 struct process_usage process_usage_read(const pid_t *pids, size_t n);
+void process_usage_free(struct process_usage *usage);
 
 /*
  * Returns a text about what was used between two moments, in two lines of at most 80 columns, freed
- * by the caller. NULL: processes have ended in between.
+ * by the caller: faults and waits of processes and threads that were there at both. NULL: none was.
  */
 char *process_usage_describe(const struct process_usage *before, const struct process_usage *now);
 

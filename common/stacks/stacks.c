@@ -14,6 +14,7 @@
 #include "base/msg.h"
 #include "modules/cgroup_filter.h"
 #include "modules/kernelnames.h"
+#include "modules/target.h"
 #include "modules/topview.h"
 #include "output/writer.h"
 #include "process/process_usage.h"
@@ -452,18 +453,22 @@ static void start_resolver(struct run *run, struct stacks *stacks)
 }
 
 /*
- * Reads what the target's processes have used so far, and the name of the only one into comm, which
- * stays empty if there are several.
+ * Reads what the target's processes have used so far, unless they are not known exactly. If there
+ * is only one, sets *pid and comm; else comm is empty.
  */
-static struct process_usage read_usage(const struct run *run, char *comm, size_t size)
+static struct process_usage read_usage(const struct run *run, uint32_t *pid, char *comm,
+				       size_t size)
 {
-	struct process_usage usage;
+	const struct condition_target *target = &run->capture.target;
+	struct process_usage usage = {};
 	size_t n;
-	pid_t *pids = condition_target_list(&run->capture.target, &n);
+	pid_t *pids = condition_target_list(target, &n);
 
+	*pid = n == 1 ? (uint32_t)pids[0] : 0;
 	if (n != 1 || process_comm(pids[0], comm, size))
 		*comm = '\0';
-	usage = process_usage_read(pids, n);
+	if (!target->is_partial && !target_follows(run))
+		usage = process_usage_read(pids, n);
 	free(pids);
 	return usage;
 }
@@ -472,10 +477,11 @@ static int start_stacks(struct run *run)
 {
 	struct stacks *stacks = stacks_of(run);
 	char comm[COMM_BYTES];
+	uint32_t pid;
 	int err;
 
 	if (stacks->writer == &md_writer)
-		stacks->usage = read_usage(run, comm, sizeof(comm));
+		stacks->usage = read_usage(run, &pid, comm, sizeof(comm));
 
 	stacks->counts.flaws = stacks->flaws = stack_flaws_new();
 	start_resolver(run, stacks);
@@ -664,13 +670,17 @@ static char *add_usage(const struct making *making, struct writer_facts *facts, 
 		       size_t size)
 {
 	struct process_usage *before = &making->stacks->usage;
-	struct process_usage now = read_usage(making->run, comm, size);
+	struct process_usage now = read_usage(making->run, &facts->process_pid, comm, size);
 	char *text = process_usage_describe(before, &now);
 
 	facts->process = *comm ? comm : NULL;
 	facts->usage = text;
-	if (!making->run->is_peek)
+	if (!making->run->is_peek) {
+		process_usage_free(before);
 		*before = now;
+	} else {
+		process_usage_free(&now);
+	}
 	return text;
 }
 
@@ -807,6 +817,7 @@ static void finish_stacks(struct run *run)
 	stack_counts_free(&stacks->counts);
 	stack_flaws_free(stacks->flaws);
 	stack_rings_close(&stacks->rings);
+	process_usage_free(&stacks->usage);
 	resolver_free(stacks->resolver);
 	user_stacks_free(stacks->user_stacks);
 	kernelnames_free(stacks->kernelnames);

@@ -419,7 +419,7 @@ TEST(notes_follow_what_is_written)
 	CHECK_STR(json, "{\"type\":\"capture\",\"reason\":\"a \\\"b\\\"\","
 			"\"moment\":\"2027-01-15T08:00:00.123Z\"}\n");
 	CHECK_STR(csv, "");
-	CHECK_STR(md, "\nCaptured at 2027-01-15T08:00:00.123Z: `rss>1G`\n");
+	CHECK_STR(md, "\nCaptured at 2027-01-15T08:00:00.123Z:  \n`rss>1G`\n");
 	CHECK_HAS(svg, "captured at 2027-01-15T08:00:00.123Z: cpu&gt;9%</text>\n</svg>\n");
 	CHECK(strstr(svg, "</svg>") == strrchr(svg, '<'));
 }
@@ -431,6 +431,7 @@ TEST(a_page_of_markdown_is_bounded)
 				      .host = "h",
 				      .kernel = "k",
 				      .process = "service",
+				      .process_pid = 7,
 				      .usage = "resident: 1.0 MiB (+0.1)" };
 	struct writer_style style = { .facts = &facts };
 	struct profile *many = profile_new("microseconds", NULL, NULL);
