@@ -15,11 +15,12 @@
 #include "process/syscalls.h"
 #include "process/thread_stalls.h"
 
-#define FILE_MAX_BYTES 16384
-#define NAME_AT	       6    /* /proc/PID/status begins with "Name:", a tab, and the name */
-#define COMM_MAX       64   /* a name of 15 bytes, escaped by the kernel */
-#define FRAME_BYTES    1024 /* larger than the frame of musl's pthread_cond_timedwait() */
-#define LOCKED	       2    /* value of a contended mutex of glibc, and of the Go runtime */
+#define FILE_MAX_BYTES	16384
+#define NAME_AT		6    /* /proc/PID/status begins with "Name:", a tab, and the name */
+#define COMM_MAX	64   /* a name of 15 bytes, escaped by the kernel */
+#define FRAME_BYTES	1024 /* larger than the frame of musl's pthread_cond_timedwait() */
+#define LOCKED		2    /* value of a contended mutex of glibc, and of the Go runtime */
+#define SEMAPHORE_EMPTY UINT32_MAX
 
 /* What /proc says about a thread. */
 struct moment {
@@ -90,7 +91,7 @@ static bool read_moment(struct moment *moment, pid_t pid, pid_t tid)
  * Distinguishes mutexes from conditions and semaphores, in which pools wait for work. glibc and the
  * Go runtime wait for a contended mutex with FUTEX_WAIT of a 2; musl, and glibc for robust mutexes,
  * with the owner's number and FUTEX_WAITERS. musl's conditions wait for a 2, too, in their own
- * stack frame.
+ * stack frame, and its semaphores for -1.
  */
 static bool waits_for_mutex(const uint64_t *args, uint64_t sp)
 {
@@ -102,7 +103,8 @@ static bool waits_for_mutex(const uint64_t *args, uint64_t sp)
 		return true;
 	case FUTEX_WAIT:
 		return (value == LOCKED && args[0] - sp >= FRAME_BYTES) ||
-		       (value & FUTEX_WAITERS && value & FUTEX_TID_MASK);
+		       (value & FUTEX_WAITERS && value & FUTEX_TID_MASK &&
+			value != SEMAPHORE_EMPTY);
 	default:
 		return false;
 	}
