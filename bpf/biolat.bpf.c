@@ -41,14 +41,17 @@ struct {
  * in one of the next few: the element of its hash counts these.
  */
 
+/* Returns a hash whose low bits are good for any size of the table. */
 static __always_inline __u32 request_hash(void *io)
 {
+	__u32 hash;
 	register void *pointer __asm__("r1") = io;
 	register __u64 low __asm__("r0");
 
 	/* the verifier lets programs copy half of a pointer, but not multiply a pointer */
 	__asm__("w0 = w1" : "=r"(low) : "r"(pointer));
-	return (__u32)low * 0x9e3779b1U >> 16;
+	hash = (__u32)low * 0x9e3779b1U;
+	return hash ^ hash >> 16;
 }
 
 static __always_inline struct biolat_request *request_at(__u32 i)
@@ -545,11 +548,13 @@ int biolat_bios_complete(const __u64 *ctx)
 	for (int i = 0; i < REQUEST_BIOS && bio; i++) {
 		size = BPF_CORE_READ(bio, bi_iter.bi_size);
 		if (size > bytes)
-			break;
+			return 0;
 		bytes -= size;
 		bio_end_at((__u64)bio, (__s32)raw_tp_arg(ctx, 1));
 		bio = BPF_CORE_READ(bio, bi_next);
 	}
+	if (bio && bytes)
+		loss_count(LOSS_MAP_FULL, 1); /* at least one more */
 	return 0;
 }
 
