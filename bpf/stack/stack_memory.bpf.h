@@ -312,6 +312,10 @@ __noinline int stack_memory_keep(__u32 slot)
 	head = stack_memory_of(slot, place);
 	if (!head)
 		return 0;
+	if (!stack_start_is(&head->start, &scratch->record.start)) {
+		head->selector = 0;
+		head->n_failed = head->n_walks = 0;
+	}
 	head->stamp = stamp;
 	head->thread = scratch->record.thread;
 	head->n_pages = n;
