@@ -62,7 +62,8 @@ struct go_goroutines {
 	struct cfi_table rows;
 	char reasons[REASONS_MAX][REASON_BYTES];
 	size_t n_reasons;
-	bool is_proven; /* a goroutine was as the layout says */
+	bool is_proven;		/* a goroutine was as the layout says */
+	uint64_t next_proof_ns; /* time of the next attempt */
 	size_t n_sweeps;
 	uint64_t *list;
 	struct slot *slots; /* BATCH elements */
@@ -533,6 +534,7 @@ static int read_list(struct go_goroutines *g, size_t *n)
 
 #define RESIDENT     64 /* goroutines among which the runtime's own are */
 #define PROOF_MAX_NS (2 * NS_PER_S)
+#define PROOF_REST   20 /* time until the next attempt, as a multiple of the last one's time */
 
 /*
  * Checks the layout of reasons by a goroutine that every program has: notes if it waits for the
@@ -548,18 +550,22 @@ static void check_resident(const struct go_goroutine *goroutine, void *arg)
 		g->is_proven = true;
 }
 
-/* Returns false also while the program is starting. */
+/* Returns false also while the program is starting, whose strings may not be relocated yet. */
 static bool prove_layout(struct go_goroutines *g)
 {
 	struct go_sweep counts = {};
-	uint64_t end_ns = clock_now_ns() + PROOF_MAX_NS;
+	uint64_t begin_ns = clock_now_ns(), end_ns = begin_ns + PROOF_MAX_NS;
 	struct sweeping s = { g, &counts, check_resident, g, end_ns, true };
 	size_t n;
 
-	if (!g->n_reasons)
-		find_reasons(g, end_ns);
+	if (begin_ns < g->next_proof_ns)
+		return false;
+	g->n_reasons = 0;
+	find_reasons(g, end_ns);
 	for (int i = 0; !g->is_proven && i < ATTEMPTS && !read_list(g, &n); i++)
 		attempt(&s, n < RESIDENT ? n : RESIDENT);
+	end_ns = clock_now_ns();
+	g->next_proof_ns = end_ns + (end_ns - begin_ns) * PROOF_REST;
 	return g->is_proven;
 }
 
