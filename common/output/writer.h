@@ -24,7 +24,7 @@ struct writer_facts {
 	double complete;
 	const char *process; /* name of a traced process; NULL: unknown, or several */
 	uint32_t process_pid;
-	const char *usage;   /* lines about memory, faults and threads; NULL: unknown */
+	const char *usage; /* lines about memory, faults and threads; NULL: unknown */
 };
 
 struct writer_style {
