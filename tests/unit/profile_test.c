@@ -84,9 +84,9 @@ TEST(equal_samples_are_merged)
 
 TEST(columns_are_merged_each_in_its_way)
 {
-	static const struct column columns[] = { { "count", COLUMN_SUM },
-						 { "youngest", COLUMN_LEAST },
-						 { "oldest", COLUMN_MOST } };
+	static const struct column columns[] = {
+		{ "count", COLUMN_SUM }, { "youngest", COLUMN_LEAST }, { "oldest", COLUMN_MOST }, {}
+	};
 	static const uint64_t rows[][PROFILE_COLUMNS] = { { 3, COLUMN_ABSENT, COLUMN_ABSENT },
 							  { 5, 700, 900 },
 							  { 7, 100, 800 } };
