@@ -225,8 +225,8 @@ static __always_inline bool unwind_is_other_code(const struct unwind_process *pr
 }
 
 /*
- * Runs when the kernel inserts a mapping into the tree (since 6.1); handles those of code. MAP_FIXED
- * and mremap(2) to a given address search no space, so unwind_unmapped() misses them.
+ * Runs when the kernel inserts a mapping into the tree (since 6.1); handles those of code.
+ * MAP_FIXED and mremap(2) to a given address search no space, so unwind_unmapped() misses them.
  */
 SEC("raw_tp/ma_write")
 int unwind_placed(const __u64 *ctx)

@@ -129,8 +129,8 @@ static bool was_seen_before(struct unwind_tables *t, uint64_t hash)
 }
 
 /*
- * Returns the pattern's number, as stored in rows; adds the pattern when it comes again. -ENOENT: it
- * came for the first time, or the table is full.
+ * Returns the pattern's number, as stored in rows; adds the pattern when it comes again. -ENOENT:
+ * it came for the first time, or the table is full.
  */
 static int intern_pattern(struct unwind_tables *t, const struct unwind_pattern *pattern)
 {
