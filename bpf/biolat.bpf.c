@@ -184,7 +184,7 @@ static __always_inline bool is_owned(struct request *rq, struct biolat_request *
 
 /* ---- completion ---- */
 
-/* What reports show of a request or bio itself. */
+/* Properties of a request or bio that reports show. */
 struct facts {
 	__u32 flags;
 	__u32 disk;	  /* number */

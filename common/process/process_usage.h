@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What processes have used, from /proc: memory, page faults, and waits for a CPU. */
+/* Resources that processes have used, from /proc: memory, page faults, and waits for a CPU. */
 #ifndef PROCESS_USAGE_H
 #define PROCESS_USAGE_H
 
@@ -9,7 +9,7 @@
 
 #include "base/idmap.h"
 
-/* What processes have used, at one moment; zero: nothing. */
+/* Resources that processes have used up to one moment; zero: none. */
 struct process_usage {
 	size_t n_threads;
 	uint64_t resident_bytes;
