@@ -12,26 +12,15 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/peek.h"
-#include "base/readfile.h"
 #include "modules/lock_owners.h"
 #include "output/json.h"
 #include "output/writer.h"
-
-#define MAX_BYTES 16384 /* maximum bytes read of a /proc file */
-
-static char *read_file(const struct lock_waiter *w, const char *name)
-{
-	char *path = mem_printf("/proc/%d/task/%d/%s", w->pid, w->tid, name);
-	char *text = readfile(path, MAX_BYTES, NULL);
-
-	free(path);
-	return text;
-}
+#include "process/procstate.h"
 
 /* Returns true if the thread sleeps in a system call whose first argument is the lock. */
 static bool still_waits(const struct lock_waiter *w)
 {
-	char *text = read_file(w, "syscall");
+	char *text = thread_file(w->pid, w->tid, "syscall");
 	uint64_t addr;
 	bool waits = text && sscanf(text, "%*d %" SCNx64, &addr) == 1 && addr == w->addr;
 
@@ -42,7 +31,7 @@ static bool still_waits(const struct lock_waiter *w)
 static uint64_t count_waits(const struct lock_waiter *w)
 {
 	static const char key[] = "\nvoluntary_ctxt_switches:";
-	char *text = read_file(w, "status"), *at = text ? strstr(text, key) : NULL;
+	char *text = thread_file(w->pid, w->tid, "status"), *at = text ? strstr(text, key) : NULL;
 	uint64_t n = at ? strtoull(at + strlen(key), NULL, 10) : 0;
 
 	free(text);
@@ -234,8 +223,7 @@ static bool is_deadlock(const struct lock_waiter *w)
 
 static char *owner_comm(const struct lock_waiter *w)
 {
-	const struct lock_waiter owner = { .pid = w->pid, .tid = w->owner };
-	char *text = w->next ? mem_strdup(w->next->comm) : read_file(&owner, "comm");
+	char *text = w->next ? mem_strdup(w->next->comm) : thread_file(w->pid, w->owner, "comm");
 
 	if (text)
 		text[strcspn(text, "\n")] = '\0';

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Use of memory and CPUs; see process_usage.h. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/readfile.h"
 #include "process/process_usage.h"
 #include "process/procstate.h"
 
-#define FILE_MAX_BYTES 4096
-#define MIB	       (1 << 20)
+#define MIB (1 << 20)
 
 /* Two counts of a process or thread. */
 struct used {
@@ -34,34 +30,24 @@ static void add_used(struct idmap *map, struct used used)
 
 static void add_stat(struct process_usage *usage, pid_t pid)
 {
-	unsigned long long minor, major, threads, began, pages;
-	char path[64], *text, *after;
+	struct process_stat stat;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	text = readfile(path, FILE_MAX_BYTES, NULL);
-	after = text ? strrchr(text, ')') : NULL;
-	if (after && sscanf(after,
-			    ") %*c %*d %*d %*d %*d %*d %*u %llu %*u %llu %*u %*u %*u %*d %*d %*d "
-			    "%*d %llu %*d %llu %*u %llu",
-			    &minor, &major, &threads, &began, &pages) == 5) {
-		add_used(&usage->processes,
-			 (struct used){ (uint64_t)pid, began, { minor, major } });
-		usage->n_threads += threads;
-		usage->resident_bytes += pages * (uint64_t)sysconf(_SC_PAGESIZE);
-	}
-	free(text);
+	if (!process_stat_read(&stat, pid))
+		return;
+	add_used(&usage->processes, (struct used){ (uint64_t)pid,
+						   stat.start_ticks,
+						   { stat.minor_faults, stat.major_faults } });
+	usage->n_threads += stat.n_threads;
+	usage->resident_bytes += stat.resident_pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 static void add_delays(struct process_usage *usage, pid_t pid, pid_t tid)
 {
-	unsigned long long delay_ns, n;
-	char path[64], *text;
+	struct thread_times times;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", pid, tid);
-	text = readfile(path, FILE_MAX_BYTES, NULL);
-	if (text && sscanf(text, "%*u %llu %llu", &delay_ns, &n) == 2)
-		add_used(&usage->threads, (struct used){ (uint64_t)tid, 0, { delay_ns, n } });
-	free(text);
+	if (thread_times_read(&times, pid, tid))
+		add_used(&usage->threads,
+			 (struct used){ (uint64_t)tid, 0, { times.waited_ns, times.arrivals } });
 }
 
 struct process_usage process_usage_read(const pid_t *pids, size_t n)

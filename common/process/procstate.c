@@ -3,6 +3,8 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +18,8 @@
 #include "base/mem.h"
 #include "base/readfile.h"
 #include "process/procstate.h"
+
+#define THREAD_FILE_MAX_BYTES 16384
 
 static char *read_proc(pid_t pid, const char *file)
 {
@@ -58,6 +62,36 @@ pid_t *thread_list(pid_t pid, size_t *n)
 	return list_numbers(path, n);
 }
 
+char *thread_file(pid_t pid, pid_t tid, const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, name);
+	return readfile(path, THREAD_FILE_MAX_BYTES, NULL);
+}
+
+/* One read, since it may be done for each of many threads. */
+bool thread_times_read(struct thread_times *times, pid_t pid, pid_t tid)
+{
+	unsigned long long ran_ns, waited_ns, arrivals;
+	char path[64], text[128];
+	ssize_t n;
+	int fd;
+
+	*times = (struct thread_times){};
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", pid, tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = 0;
+	if (sscanf(text, "%llu %llu %llu", &ran_ns, &waited_ns, &arrivals) != 3)
+		return false;
+	*times = (struct thread_times){ ran_ns, waited_ns, arrivals };
+	return true;
+}
+
 /* Strips the newline that the kernel appends; names may contain newlines, too. */
 int process_comm(pid_t pid, char *comm, size_t size)
 {
@@ -72,33 +106,28 @@ int process_comm(pid_t pid, char *comm, size_t size)
 	return 0;
 }
 
-struct stat_fields {
-	char state;
-	long n_threads;
-	unsigned long long start_ticks; /* since boot */
-};
-
 /* Parses the fields after the name, which is in parentheses and may contain anything. */
-static bool read_stat(pid_t pid, struct stat_fields *stat)
+bool process_stat_read(struct process_stat *stat, pid_t pid)
 {
 	char *text = read_proc(pid, "stat"), *after = text ? strrchr(text, ')') : NULL;
 	int n = after ? sscanf(after,
-			       ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d "
-			       "%*d %*d %ld %*d %llu",
-			       &stat->state, &stat->n_threads, &stat->start_ticks)
+			       ") %c %*d %*d %*d %*d %*d %*u %" SCNu64 " %*u %" SCNu64
+			       " %*u %*u %*u %*d %*d %*d %*d %zu %*d %" SCNu64 " %*u %" SCNu64,
+			       &stat->state, &stat->minor_faults, &stat->major_faults,
+			       &stat->n_threads, &stat->start_ticks, &stat->resident_pages)
 		      : 0;
 
 	free(text);
-	return n == 3;
+	return n == 6;
 }
 
 uint64_t process_start_unix_ns(pid_t pid)
 {
-	struct stat_fields stat;
+	struct process_stat stat;
 	struct timespec up;
 	uint64_t ticks = (uint64_t)sysconf(_SC_CLK_TCK), start_ns, up_ns;
 
-	if (!read_stat(pid, &stat) || clock_gettime(CLOCK_BOOTTIME, &up))
+	if (!process_stat_read(&stat, pid) || clock_gettime(CLOCK_BOOTTIME, &up))
 		return 0;
 	start_ns =
 		stat.start_ticks / ticks * NS_PER_S + stat.start_ticks % ticks * NS_PER_S / ticks;
@@ -121,9 +150,9 @@ static bool is_gone(pid_t pid)
 /* Counts threads, since a main thread that exits before the rest is a zombie, too. */
 bool process_has_ended(pid_t pid)
 {
-	struct stat_fields stat;
+	struct process_stat stat;
 
-	if (!read_stat(pid, &stat))
+	if (!process_stat_read(&stat, pid))
 		return is_gone(pid);
 	return (stat.state == 'Z' || stat.state == 'X') && stat.n_threads <= 1;
 }
@@ -140,26 +169,24 @@ static bool has_other_threads(const char *task_folder)
 
 static bool has_memory(pid_t tid)
 {
-	struct stat_fields stat;
+	struct process_stat stat;
 
-	return read_stat(tid, &stat) && stat.state != 'Z' && stat.state != 'X';
+	return process_stat_read(&stat, tid) && stat.state != 'Z' && stat.state != 'X';
 }
 
 pid_t process_live_task(pid_t pid)
 {
-	struct dirent *entry;
-	pid_t found = pid;
+	pid_t found = pid, *tids;
 	char path[40];
-	DIR *dir;
+	size_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	if (!has_other_threads(path) || has_memory(pid))
 		return pid;
-	dir = opendir(path);
-	while (dir && found == pid && (entry = readdir(dir)))
-		if (isdigit((unsigned char)entry->d_name[0]) && has_memory(atoi(entry->d_name)))
-			found = atoi(entry->d_name);
-	if (dir)
-		closedir(dir);
+	tids = thread_list(pid, &n);
+	for (size_t i = 0; i < n && found == pid; i++)
+		if (has_memory(tids[i]))
+			found = tids[i];
+	free(tids);
 	return found;
 }

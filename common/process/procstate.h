@@ -20,6 +20,31 @@ pid_t *process_list(size_t *n);
 /* Returns the *n threads of a process, freed with free(). NULL: it has ended. */
 pid_t *thread_list(pid_t pid, size_t *n);
 
+/* Fields of proc_pid_stat(5). */
+struct process_stat {
+	char state;	      /* 'R', 'S', 'D', 'Z', ... */
+	size_t n_threads;     /* that have not been reaped */
+	uint64_t start_ticks; /* since boot */
+	uint64_t minor_faults, major_faults;
+	uint64_t resident_pages;
+};
+
+/* False: the process is gone, or its file is unreadable. */
+bool process_stat_read(struct process_stat *stat, pid_t pid);
+
+/* Returns a file of a thread's folder as text, freed with free(); NULL: it can't be read. */
+char *thread_file(pid_t pid, pid_t tid, const char *name);
+
+/* A thread's times, as the scheduler counts them (Documentation/scheduler/sched-stats.rst). */
+struct thread_times {
+	uint64_t ran_ns;    /* on CPUs, as of the latest tick */
+	uint64_t waited_ns; /* on run queues */
+	uint64_t arrivals;  /* number of times that it got a CPU */
+};
+
+/* False, and all zero: the thread has ended, or the kernel does not count. */
+bool thread_times_read(struct thread_times *times, pid_t pid, pid_t tid);
+
 /* Reads the process's name, which is the name of its main thread. 0 or -errno. */
 int process_comm(pid_t pid, char *comm, size_t size);
 

@@ -10,19 +10,17 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/readfile.h"
 #include "process/procstate.h"
 #include "process/syscalls.h"
 #include "process/thread_stalls.h"
 
-#define FILE_MAX_BYTES	16384
 #define NAME_AT		6    /* /proc/PID/status begins with "Name:", a tab, and the name */
 #define COMM_MAX	64   /* a name of 15 bytes, escaped by the kernel */
 #define FRAME_BYTES	1024 /* larger than the frame of musl's pthread_cond_timedwait() */
 #define LOCKED		2    /* value of a contended mutex of glibc, and of the Go runtime */
 #define SEMAPHORE_EMPTY UINT32_MAX
 
-/* What /proc says about a thread. */
+/* A thread at one moment, from /proc. */
 struct moment {
 	char comm[COMM_MAX], state; /* state: letter as in proc_pid_status(5) */
 	uint64_t sleeps, preemptions;
@@ -41,14 +39,6 @@ struct stretch {
 
 /* ---- reading ---- */
 
-static char *read_file(pid_t pid, pid_t tid, const char *name)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, name);
-	return readfile(path, FILE_MAX_BYTES, NULL);
-}
-
 static uint64_t number_after(const char *text, const char *key)
 {
 	const char *at = strstr(text, key);
@@ -56,21 +46,12 @@ static uint64_t number_after(const char *text, const char *key)
 	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
 }
 
-/* Reads the time on CPU, which the kernel updates at each tick; 0: unknown. */
-static uint64_t read_ran(pid_t pid, pid_t tid)
-{
-	char *text = read_file(pid, tid, "schedstat");
-	uint64_t ran_ns = text ? strtoull(text, NULL, 10) : 0;
-
-	free(text);
-	return ran_ns;
-}
-
 /* False: the thread has ended. */
 static bool read_moment(struct moment *moment, pid_t pid, pid_t tid)
 {
-	char *text = read_file(pid, tid, "status");
+	char *text = thread_file(pid, tid, "status");
 	const char *state = text ? strstr(text, "\nState:\t") : NULL;
+	struct thread_times times;
 
 	*moment = (struct moment){};
 	if (state) {
@@ -79,7 +60,8 @@ static bool read_moment(struct moment *moment, pid_t pid, pid_t tid)
 		moment->state = state[strlen("\nState:\t")];
 		moment->sleeps = number_after(state, "\nvoluntary_ctxt_switches:");
 		moment->preemptions = number_after(state, "\nnonvoluntary_ctxt_switches:");
-		moment->ran_ns = moment->state == 'R' ? read_ran(pid, tid) : 0;
+		if (moment->state == 'R' && thread_times_read(&times, pid, tid))
+			moment->ran_ns = times.ran_ns;
 	}
 	free(text);
 	return state;
@@ -129,7 +111,7 @@ static bool is_stall(const char *call, const uint64_t *args, uint64_t sp)
 /* Returns the name of the call in which a sleeping thread stalls; NULL: it doesn't. */
 static const char *read_stall(pid_t pid, pid_t tid)
 {
-	char *text = read_file(pid, tid, "syscall");
+	char *text = thread_file(pid, tid, "syscall");
 	const char *call = NULL;
 	uint64_t args[6], sp;
 	int32_t number;

@@ -344,20 +344,16 @@ static void test_rss(struct condition *condition, uint64_t interval_ns)
 
 /* ---- waits for a CPU ---- */
 
-/*
- * Reads how long a thread has waited on run queues since it began, from the kernel's file
- * (Documentation/scheduler/sched-stats.rst). Returns the part since the last test; all for a new
- * thread.
- */
+/* Returns how long a thread has waited on run queues since the last test; all for a new thread. */
 static uint64_t read_delay(const struct condition *condition, struct idmap *delays, pid_t pid,
 			   pid_t tid)
 {
-	char *path = mem_printf("/proc/%d/task/%d/schedstat", pid, tid);
 	uint64_t *delay = mem_zalloc(1, sizeof(*delay));
 	const uint64_t *before = idmap_find(&condition->delays, (uint64_t)tid);
+	struct thread_times times;
 
-	*delay = read_number(path, "%*u %llu");
-	free(path);
+	if (thread_times_read(&times, pid, tid))
+		*delay = times.waited_ns;
 	idmap_add(delays, (uint64_t)tid, delay);
 	return *delay - (before && *before <= *delay ? *before : 0);
 }

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Walks stacks from outside; see unwind_remote.h. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "abi/stack.h"
 #include "base/clock.h"
@@ -14,6 +12,7 @@
 #include "base/mem.h"
 #include "base/peek.h"
 #include "base/search.h"
+#include "process/procstate.h"
 #include "unwind/unwind_remote.h"
 
 #define PAGE_BYTES 4096
@@ -298,19 +297,9 @@ size_t unwind_walk_remote(const struct unwind_view *view, const struct unwind_re
 
 uint64_t unwind_count_arrivals(uint32_t tgid, uint32_t tid)
 {
-	unsigned long long arrivals = UINT64_MAX;
-	char path[64], text[128];
-	ssize_t n;
-	int fd;
+	struct thread_times times;
 
-	snprintf(path, sizeof(path), "/proc/%u/task/%u/schedstat", tgid, tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return UINT64_MAX;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = 0;
-	return sscanf(text, "%*u %*u %llu", &arrivals) == 1 ? arrivals : UINT64_MAX;
+	return thread_times_read(&times, (pid_t)tgid, (pid_t)tid) ? times.arrivals : UINT64_MAX;
 }
 
 static bool is_denied(const struct unwind_thread *thread)

@@ -166,3 +166,25 @@ TEST(names_may_hold_anything)
 	end_child(pid);
 	CHECK(process_comm(pid, comm, sizeof(comm)) < 0);
 }
+
+static const char *schedstat_lacks(void)
+{
+	return access("/proc/self/schedstat", R_OK) ? "the kernel has no /proc/PID/schedstat"
+						    : NULL;
+}
+
+TEST_UNLESS(schedstat_lacks, times_of_a_thread_grow)
+{
+	struct thread_times before, now;
+	pid_t pid = getpid();
+
+	CHECK(thread_times_read(&before, pid, pid));
+	do {
+		usleep(1000);
+		CHECK(thread_times_read(&now, pid, pid));
+	} while (now.arrivals == before.arrivals);
+	CHECK(now.arrivals > before.arrivals);
+	CHECK(now.ran_ns >= before.ran_ns && now.waited_ns >= before.waited_ns);
+	CHECK(!thread_times_read(&now, 1 << 23, 1 << 23));
+	CHECK(!now.ran_ns && !now.waited_ns && !now.arrivals);
+}

@@ -11,25 +11,14 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/readfile.h"
 #include "dump/threads.h"
+#include "process/procstate.h"
 #include "unwind/unwind_remote.h"
-
-#define MAX_BYTES 16384
-
-static char *read_file(const struct thread_state *t, const char *name)
-{
-	char *path = mem_printf("/proc/%d/task/%d/%s", t->pid, t->tid, name);
-	char *text = readfile(path, MAX_BYTES, NULL);
-
-	free(path);
-	return text;
-}
 
 /* Parses "tid (comm) S ...": the name may contain anything. */
 static bool read_stat(struct thread_state *t)
 {
-	char *text = read_file(t, "stat"), *open = text ? strchr(text, '(') : NULL;
+	char *text = thread_file(t->pid, t->tid, "stat"), *open = text ? strchr(text, '(') : NULL;
 	char *close = text ? strrchr(text, ')') : NULL;
 	bool is_good = open && close && open < close && close[1] == ' ';
 
@@ -63,7 +52,7 @@ static enum call_abi find_abi(const struct thread_state *t)
  */
 static void read_call(struct thread_state *t)
 {
-	char *text = read_file(t, "syscall");
+	char *text = thread_file(t->pid, t->tid, "syscall");
 	uint64_t sp = 0, pc = 0, *args = t->args;
 	int n = 0;
 
@@ -91,7 +80,7 @@ static void read_call(struct thread_state *t)
 /* Parses lines like "[<0>] futex_wait_queue+0x60/0x90". */
 static void read_kernel(struct thread_state *t)
 {
-	char *text = read_file(t, "stack"), *rest = text, *line, *name;
+	char *text = thread_file(t->pid, t->tid, "stack"), *rest = text, *line, *name;
 
 	t->has_kernel = text;
 	while (t->n_kernel < KERNEL_DEPTH && (line = strsep(&rest, "\n"))) {
