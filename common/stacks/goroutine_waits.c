@@ -29,7 +29,8 @@
 #define LOOK_CPU_NS    (2 * NS_PER_MS) /* aim for a look: 10 a second are possible then */
 #define GOROUTINES_MIN 100	       /* of each process per look, see choose_share() */
 #define GOROUTINES_MAX 10000
-#define MARKS_MAX      128 /* distinct states of goroutines */
+#define STATES_MAX     128   /* distinct states of goroutines */
+#define NUMBERED_MAX   65536 /* goroutines with their numbers, each in all of its states */
 
 enum goroutines_mode { GOROUTINES_AUTO, GOROUTINES_ONLY, GOROUTINES_NO };
 
@@ -45,18 +46,19 @@ struct go_process {
 
 struct goroutine_waits {
 	enum goroutines_mode mode;
+	bool per_goroutine;
 	struct idmap processes; /* Go programs, by pid */
 	size_t n_open;
 	int timer_fd;	  /* -1: not wanted */
 	uint64_t last_ns; /* time of the last look, or of the beginning */
 	uint64_t random;
 	size_t max_n;		/* goroutines of each process per look: of more, a part, in turn */
-	char *marks[MARKS_MAX]; /* by group - 1 */
-	size_t n_marks;
+	struct idmap marks;	/* texts, by group */
+	struct idmap groups;	/* groups, by a hash of the text */
 	struct idmap stack_ids; /* of the current look, by words */
 
 	/* totals of the run */
-	uint64_t n_looks, distance_ns, n_seen, n_stackless, waits_ns;
+	uint64_t n_looks, distance_ns, n_seen, n_stackless, n_unnumbered, waits_ns;
 };
 
 static const struct goroutine_waits defaults = { .timer_fd = -1, .max_n = GOROUTINES_MIN };
@@ -83,6 +85,8 @@ static int parse_mode(const char *what, const char *text, void *dest)
 static const struct opt opts[] = {
 	{ 0, "goroutines", "auto|only|no", OPT_PARSED(struct goroutine_waits, mode, parse_mode),
 	  "add waits of goroutines of Go programs, or show only these" },
+	{ 0, "per-goroutine", NULL, OPT_FLAG(struct goroutine_waits, per_goroutine),
+	  "keep goroutines apart, by their numbers" },
 	{},
 };
 
@@ -105,25 +109,36 @@ static const char *chosen_part(const struct run *run)
 	return NULL;
 }
 
-static int check_options(struct run *run)
+static bool has_processes(const struct run *run)
 {
-	const struct goroutine_waits *waits = waits_of(run);
-
-	if (run_given(run, "goroutines") && !run_wants(run, &goroutines_module))
-		return msg_error("--goroutines needs --wall");
-	if (waits->mode != GOROUTINES_ONLY)
-		return 0;
-	if (!target_lists_pids(run) && !run->command)
-		return msg_error("--goroutines only: needs processes (-p PID, or a command)");
-	return chosen_part(run) ? msg_error("--goroutines only and --%s exclude each other",
-					    chosen_part(run))
-				: 0;
+	return target_lists_pids(run) || run->command;
 }
 
 static bool is_wanted(const struct run *run)
 {
-	return waits_of(run)->mode != GOROUTINES_NO && target_lists_pids(run) && !run->is_metrics &&
+	return waits_of(run)->mode != GOROUTINES_NO && has_processes(run) && !run->is_metrics &&
 	       !chosen_part(run);
+}
+
+static int check_options(struct run *run)
+{
+	const struct goroutine_waits *waits = waits_of(run);
+
+	if (!run_wants(run, &goroutines_module)) {
+		if (run_given(run, "goroutines"))
+			return msg_error("--goroutines needs --wall");
+		return waits->per_goroutine ? msg_error("--per-goroutine needs --wall") : 0;
+	}
+	if (waits->per_goroutine && !is_wanted(run))
+		return msg_error("--per-goroutine: no goroutines are shown (needs -p PID or a "
+				 "command, and no selection of threads' waits)");
+	if (waits->mode != GOROUTINES_ONLY)
+		return 0;
+	if (!has_processes(run))
+		return msg_error("--goroutines only: needs processes (-p PID, or a command)");
+	return chosen_part(run) ? msg_error("--goroutines only and --%s exclude each other",
+					    chosen_part(run))
+				: 0;
 }
 
 bool goroutine_waits_show(const struct run *run, const struct stack_key *key)
@@ -133,26 +148,42 @@ bool goroutine_waits_show(const struct run *run, const struct stack_key *key)
 
 /* ---- a look ---- */
 
-/* Returns the number of a state's marker; 0: there are too many. */
-static uint32_t find_group(struct goroutine_waits *waits, const char *state)
+/* Returns the group of a marker, which is freed or kept; 0: there are `most` others. */
+static uint32_t find_mark(struct goroutine_waits *waits, char *mark, size_t most)
 {
-	char *mark = mem_printf("[goroutine: %s]", state);
-	size_t i = 0;
+	uint64_t hash = hash_text(mark) | 1;
+	uintptr_t group = (uintptr_t)idmap_find(&waits->groups, hash);
 
-	while (i < waits->n_marks && strcmp(waits->marks[i], mark) != 0)
-		i++;
-	if (i == waits->n_marks && i < MARKS_MAX)
-		waits->marks[waits->n_marks++] = mark;
-	else
+	if (group || waits->marks.count >= most) {
 		free(mark);
-	return i < MARKS_MAX ? (uint32_t)i + 1 : 0;
+		return (uint32_t)group;
+	}
+	group = waits->marks.count + 1;
+	idmap_add(&waits->marks, group, mark);
+	idmap_add(&waits->groups, hash, (void *)group);
+	return (uint32_t)group;
+}
+
+/* Returns the group of a goroutine; 0: there are too many states. */
+static uint32_t find_group(struct goroutine_waits *waits, const struct go_goroutine *g)
+{
+	uint32_t group = 0;
+
+	if (waits->per_goroutine) {
+		group = find_mark(waits,
+				  mem_printf("[goroutine %llu: %s]", (unsigned long long)g->id,
+					     g->state),
+				  NUMBERED_MAX);
+		waits->n_unnumbered += !group;
+	}
+	return group ? group
+		     : find_mark(waits, mem_printf("[goroutine: %s]", g->state),
+				 NUMBERED_MAX + STATES_MAX);
 }
 
 const char *goroutine_waits_mark(const struct run *run, uint32_t group)
 {
-	const struct goroutine_waits *waits = waits_of(run);
-
-	return group && group <= waits->n_marks ? waits->marks[group - 1] : NULL;
+	return idmap_find(&waits_of(run)->marks, group);
 }
 
 struct look {
@@ -193,9 +224,11 @@ static void count_goroutine(const struct go_goroutine *g, void *arg)
 	if (!g->n || g->is_runtimes ||
 	    (look->waits->mode != GOROUTINES_ONLY && !strcmp(g->state, "syscall")))
 		return;
-	key.group = find_group(look->waits, g->state);
-	if (!key.group)
+	key.group = find_group(look->waits, g);
+	if (!key.group) {
+		look->waits->n_stackless++;
 		return;
+	}
 	key.user_id = define_stack(look, g);
 	memcpy(key.comm, look->process->comm, sizeof(key.comm));
 	stacks_count(look->run, &key, &sum);
@@ -310,6 +343,10 @@ static void print_totals(const struct goroutine_waits *waits)
 		 "a goroutine per %.0f ms; standard error of T ms: up to sqrt(%.0f x T) ms)",
 		 (unsigned long long)(waits->waits_ns / NS_PER_US),
 		 (unsigned long long)waits->n_looks, distance_ms, distance_ms);
+	if (waits->n_unnumbered)
+		msg_info("goroutines: %llu samples without a number: more than %d goroutines and "
+			 "states",
+			 (unsigned long long)waits->n_unnumbered, NUMBERED_MAX);
 	if (waits->n_stackless)
 		msg_info("goroutines: %.2f %% of samples omitted: no consistent stack, or not read "
 			 "in time",
@@ -451,8 +488,8 @@ static void finish(struct run *run)
 	if (waits->timer_fd >= 0)
 		close(waits->timer_fd);
 	idmap_free(&waits->processes, free_process);
-	for (size_t i = 0; i < waits->n_marks; i++)
-		free(waits->marks[i]);
+	idmap_free(&waits->marks, free);
+	idmap_free(&waits->groups, NULL);
 }
 
 const struct module goroutines_module = {

@@ -113,8 +113,10 @@ static const char *goroutines_lack(void)
 	return access(work_path("goknown"), X_OK) ? "needs package golang-go" : NULL;
 }
 
+#define SELECT "goknown;[goroutine: select];runtime.goexit;main.waitSelect;"
+
 /* Goroutines that wait all the time, n in each place, count n times the length of the run. */
-static void check_waits(const struct proc *tool, uint64_t n)
+static void check_waits(const struct proc *tool, uint64_t n, const char *line)
 {
 	static const char *const places[] = { "main.waitReceive", "main.waitSelect",
 					      "main.waitMutex",	  "main.waitGroup",
@@ -123,7 +125,7 @@ static void check_waits(const struct proc *tool, uint64_t n)
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
 		CHECK_CLOSE(folded_sum_with(tool->out, "goknown", places[i]),
 			    n * truth_ms(tool) * 1000, 100);
-	CHECK_HAS(tool->out, "goknown;[goroutine: select];runtime.goexit;main.waitSelect;");
+	CHECK_HAS(tool->out, line);
 	CHECK_LACKS(tool->err, "have no thread");
 }
 
@@ -132,7 +134,7 @@ TEST_UNLESS(goroutines_lack, waits_of_goroutines_are_beside_those_of_threads)
 	struct proc *work = work_start("goknown", "0", "7");
 	struct proc *tool = tool_run_on(work, "offcputime", "-f", "2");
 
-	check_waits(tool, 7);
+	check_waits(tool, 7, SELECT);
 	CHECK_HAS(tool->out, "[idle]");
 }
 
@@ -141,11 +143,25 @@ TEST_UNLESS(goroutines_lack, waits_of_goroutines_can_be_alone_or_absent)
 	struct proc *work = work_start("goknown", "0", "7");
 	struct proc *tool = tool_run_on(work, "offcputime", "-f", "--goroutines", "only", "2");
 
-	check_waits(tool, 7);
+	check_waits(tool, 7, SELECT);
 	CHECK_LACKS(tool->out, "[idle]");
 	tool = tool_run_on(work, "offcputime", "-f", "--goroutines", "no", "1");
 	CHECK_LACKS(tool->out, "[goroutine: ");
 	CHECK_HAS(tool->err, "blocked goroutines have no thread");
+}
+
+/* Seven goroutines wait in each place. */
+TEST_UNLESS(goroutines_lack, goroutines_are_kept_apart_on_request)
+{
+	struct proc *work = work_start("goknown", "0", "7");
+	struct proc *tool = tool_run_on(work, "offcputime", "-f", "--per-goroutine", "2");
+
+	check_waits(tool, 7, "goknown;[goroutine ");
+	CHECK_EQ(lines_with(tool->out, "main.waitSelect;"), 7);
+	CHECK_EQ(lines_with(tool->out, ": select];runtime.goexit;main.waitSelect;"), 7);
+	CHECK_LACKS(tool->out, "[goroutine: ");
+	CHECK_REFUSED("--wall", "profile", "--per-goroutine", "-p", "1");
+	CHECK_REFUSED("no goroutines are shown", "offcputime", "--per-goroutine");
 }
 
 TEST_UNLESS(goroutines_lack, wall_time_has_waits_of_goroutines)
@@ -153,7 +169,7 @@ TEST_UNLESS(goroutines_lack, wall_time_has_waits_of_goroutines)
 	struct proc *work = work_start("goknown", "0", "7");
 	struct proc *tool = tool_run_on(work, "profile", "--wall", "-f", "2");
 
-	check_waits(tool, 7);
+	check_waits(tool, 7, SELECT);
 	CHECK_REFUSED("--wall", "profile", "--goroutines", "only", "-p", "1");
 	CHECK_REFUSED("--state", "offcputime", "--goroutines", "only", "--state", "D", "-p", "1");
 }
