@@ -14,9 +14,6 @@
 
 static const char *go_lacks(void)
 {
-#ifndef __x86_64__
-	return "goroutines are read on x86-64";
-#endif
 	return access(work_path("goknown"), X_OK) ? "needs package golang-go" : NULL;
 }
 

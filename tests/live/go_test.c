@@ -50,14 +50,12 @@ TEST_UNLESS(go_lacks, waits_of_go_are_complete_and_named)
 	struct proc *tool = tool_run("offcputime", "-U", "--", work_path("goload"), SECONDS);
 	check_stacks(tool);
 	CHECK_HAS(tool->out, "[idle]");
-#ifdef __x86_64__
 	CHECK_HAS(tool->out, "goload;[goroutine: ");
 	CHECK_LACKS(tool->err, "have no thread");
 	tool = tool_run("offcputime", "-U", "--goroutines", "only", "--", "/bin/sh", "-c",
 			until_end(mem_printf("%s " SECONDS "; :", work_path("goload"))));
 	CHECK_HAS(tool->out, "goload;[goroutine: ");
 	CHECK_LACKS(tool->out, "[idle]");
-#endif
 }
 
 /* The heap is what the program's own profile says of it, at the same instant. */
@@ -105,14 +103,6 @@ TEST_UNLESS(heap_of_go_lacks, heap_of_go_without_a_profile_is_reported)
 	CHECK_HAS(tool->err, "Go's heap is not shown: the program has set runtime.MemProfileRate");
 }
 
-static const char *goroutines_lack(void)
-{
-#ifndef __x86_64__
-	return "goroutines are read on x86-64";
-#endif
-	return access(work_path("goknown"), X_OK) ? "needs package golang-go" : NULL;
-}
-
 #define SELECT "goknown;[goroutine: select];runtime.goexit;main.waitSelect;"
 
 /* Goroutines that wait all the time, n in each place, count n times the length of the run. */
@@ -129,7 +119,7 @@ static void check_waits(const struct proc *tool, uint64_t n, const char *line)
 	CHECK_LACKS(tool->err, "have no thread");
 }
 
-TEST_UNLESS(goroutines_lack, waits_of_goroutines_are_beside_those_of_threads)
+TEST_UNLESS(go_lacks, waits_of_goroutines_are_beside_those_of_threads)
 {
 	struct proc *work = work_start("goknown", "0", "7");
 	struct proc *tool = tool_run_on(work, "offcputime", "-f", "2");
@@ -138,7 +128,7 @@ TEST_UNLESS(goroutines_lack, waits_of_goroutines_are_beside_those_of_threads)
 	CHECK_HAS(tool->out, "[idle]");
 }
 
-TEST_UNLESS(goroutines_lack, waits_of_goroutines_can_be_alone_or_absent)
+TEST_UNLESS(go_lacks, waits_of_goroutines_can_be_alone_or_absent)
 {
 	struct proc *work = work_start("goknown", "0", "7");
 	struct proc *tool = tool_run_on(work, "offcputime", "-f", "--goroutines", "only", "2");
@@ -151,7 +141,7 @@ TEST_UNLESS(goroutines_lack, waits_of_goroutines_can_be_alone_or_absent)
 }
 
 /* Seven goroutines wait in each place. */
-TEST_UNLESS(goroutines_lack, goroutines_are_kept_apart_on_request)
+TEST_UNLESS(go_lacks, goroutines_are_kept_apart_on_request)
 {
 	struct proc *work = work_start("goknown", "0", "7");
 	struct proc *tool = tool_run_on(work, "offcputime", "-f", "--per-goroutine", "2");
@@ -164,7 +154,7 @@ TEST_UNLESS(goroutines_lack, goroutines_are_kept_apart_on_request)
 	CHECK_REFUSED("no goroutines are shown", "offcputime", "--per-goroutine");
 }
 
-TEST_UNLESS(goroutines_lack, wall_time_has_waits_of_goroutines)
+TEST_UNLESS(go_lacks, wall_time_has_waits_of_goroutines)
 {
 	struct proc *work = work_start("goknown", "0", "7");
 	struct proc *tool = tool_run_on(work, "profile", "--wall", "-f", "2");

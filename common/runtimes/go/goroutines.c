@@ -12,7 +12,9 @@
 #include <string.h>
 
 #include "abi/stack.h"
+#include "abi/unwind_layout.h"
 #include "base/clock.h"
+#include "base/container.h"
 #include "base/mem.h"
 #include "base/peek.h"
 #include "runtimes/go/goroutines.h"
@@ -50,7 +52,8 @@ struct slot {
 	uint8_t before[G_BYTES_MAX], after[G_BYTES_MAX];
 	bool has_g, has_stack, is_walked;
 	bool is_unseen; /* the time was up before its walk */
-	uint64_t pc, sp, bp;
+	uint64_t pc, sp, bp, link;
+	uint64_t stack_at; /* address of stack[] */
 	size_t stack_bytes;
 	uint8_t stack[STACK_BYTES], again[STACK_BYTES];
 	struct go_goroutine found;
@@ -162,54 +165,72 @@ static void find_reasons(struct go_goroutines *g, uint64_t end_ns)
 
 /* A walk along a goroutine's stack, of which `slot` has the innermost bytes. */
 struct walk {
+	struct unwind_state state;
 	const struct go_goroutines *g;
 	struct slot *slot;
-	uint64_t pc, sp, bp, high;
-	bool is_exact;	 /* pc is an instruction that was interrupted, or not run yet */
+	uint64_t high;
 	uint64_t before; /* the frame before goexit: its address as looked up */
 	uint64_t window; /* address of bytes[] */
 	size_t n_bytes;
 	uint8_t bytes[STACK_BYTES];
 };
 
-static bool copy_word(const uint8_t *bytes, uint64_t from, size_t size, uint64_t addr,
-		      uint64_t *word)
+static bool copy_bytes(const uint8_t *bytes, uint64_t from, size_t n, void *to, size_t size,
+		       uint64_t addr)
 {
-	if (addr < from || addr - from >= size || size - (addr - from) < sizeof(*word))
+	if (addr < from || addr - from >= n || n - (addr - from) < size)
 		return false;
-	memcpy(word, bytes + (addr - from), sizeof(*word));
+	memcpy(to, bytes + (addr - from), size);
 	return true;
 }
 
-static bool read_word(struct walk *w, uint64_t addr, uint64_t *word)
+static bool unwind_read(struct unwind_state *s, void *dst, __u32 size, __u64 addr)
 {
-	if (addr < w->slot->sp || addr + sizeof(*word) > w->high)
+	struct walk *w = container_of(s, struct walk, state);
+	const struct slot *slot = w->slot;
+
+	if (addr < slot->stack_at || addr > w->high || size > w->high - addr)
 		return false;
-	if (copy_word(w->slot->stack, w->slot->sp, w->slot->stack_bytes, addr, word) ||
-	    copy_word(w->bytes, w->window, w->n_bytes, addr, word))
+	if (copy_bytes(slot->stack, slot->stack_at, slot->stack_bytes, dst, size, addr) ||
+	    copy_bytes(w->bytes, w->window, w->n_bytes, dst, size, addr))
 		return true;
 	w->window = addr;
 	w->n_bytes = w->high - addr < STACK_BYTES ? w->high - addr : STACK_BYTES;
 	w->n_bytes = peek(w->g->p->pid, addr, w->bytes, w->n_bytes);
-	return copy_word(w->bytes, w->window, w->n_bytes, addr, word);
+	return copy_bytes(w->bytes, w->window, w->n_bytes, dst, size, addr);
 }
 
-/* Moves to the caller. False: no such rule, or not in the stack. */
-static bool step(struct walk *w, const struct unwind_rule *rule)
+__attribute__((unused)) static __u64 unwind_thread_base(struct unwind_state *s)
 {
-	bool by_bp = rule->kind == UNWIND_BP || rule->kind == UNWIND_SWITCH;
-	uint64_t cfa = (by_bp ? w->bp : w->sp) + (uint64_t)(int64_t)rule->cfa_off;
+	(void)s;
+	return 0;
+}
 
-	if (!by_bp && rule->kind != UNWIND_SP && rule->kind != UNWIND_SP_EXACT)
-		return false;
-	if (cfa <= w->sp || !read_word(w, cfa - 8, &w->pc))
-		return false;
-	if (rule->bp_kind == UNWIND_BP_AT_CFA &&
-	    !read_word(w, cfa + (uint64_t)(int64_t)rule->bp_off, &w->bp))
-		return false;
-	w->sp = cfa;
-	w->is_exact = rule->kind == UNWIND_SP_EXACT;
-	return true;
+static void unwind_note(struct unwind_state *s, __u64 addr, __u64 word)
+{
+	(void)s;
+	(void)addr;
+	(void)word;
+}
+
+__attribute__((unused)) static __u64 unwind_address_mask(void)
+{
+	return unwind_address_bits();
+}
+
+#include "abi/unwind_walk.h"
+
+/* Moves to the caller. False: no such rule, or not in the stack. */
+static bool step(struct unwind_state *s, const struct unwind_rule *rule)
+{
+	uint64_t sp = s->sp;
+	int reason = UNWIND_BAD_RULE;
+
+	if (rule->kind == UNWIND_SP_EXACT)
+		reason = unwind_go_interrupted(s, rule);
+	else if (!unwind_is_go(rule))
+		reason = unwind_by_rule(s, rule);
+	return reason == UNWIND_GOES_ON && s->sp >= sp;
 }
 
 static bool is_in(const struct go_program *p, enum go_function function, uint64_t pc)
@@ -221,10 +242,11 @@ static bool is_in(const struct go_program *p, enum go_function function, uint64_
 
 static void note_frame(struct walk *w)
 {
+	const struct unwind_state *s = &w->state;
 	struct go_goroutine *to = &w->slot->found;
 
 	if (to->n < GO_STACK_MAX)
-		to->words[to->n++] = w->is_exact ? stack_mark_exact(w->pc) : w->pc;
+		to->words[to->n++] = s->ip_is_exact ? stack_mark_exact(s->ip) : s->ip;
 	else
 		to->is_cut = true;
 }
@@ -235,7 +257,7 @@ static bool walk_out(struct walk *w)
 	const struct go_program *p = w->g->p;
 
 	for (size_t i = 0; i < WALK_MAX; i++) {
-		uint64_t lookup = w->pc - !w->is_exact;
+		uint64_t lookup = w->state.ip - !w->state.ip_is_exact;
 		struct unwind_rule rule;
 
 		note_frame(w);
@@ -243,7 +265,7 @@ static bool walk_out(struct walk *w)
 			return true;
 		w->before = lookup;
 		rule = cfi_find(&w->g->rows, lookup - p->bias);
-		if (!step(w, &rule))
+		if (!step(&w->state, &rule))
 			return false;
 	}
 	return false;
@@ -281,15 +303,17 @@ static bool begins_at(struct walk *w, uint64_t startpc)
 static bool walk(const struct go_goroutines *g, struct slot *slot)
 {
 	struct walk w = {
+		.state.regs = { .ip = slot->pc, .sp = slot->sp, .bp = slot->bp },
 		.g = g,
 		.slot = slot,
-		.pc = slot->pc,
-		.sp = slot->sp,
-		.bp = slot->bp,
 		.high = g_word(slot->before, UNWIND_GO_STACK_HIGH),
-		.is_exact = is_entry(g->p, slot->pc),
 	};
 
+	unwind_begin(&w.state);
+	w.state.ip_is_exact = is_entry(g->p, slot->pc);
+	w.state.has_registers = false;
+	w.state.has_extra = UNWIND_EXTRA == UNWIND_LINK && w.state.ip_is_exact;
+	w.state.extra = slot->link;
 	return walk_out(&w) && begins_at(&w, g_word(slot->before, g->layout->startpc));
 }
 
@@ -328,14 +352,17 @@ static bool locate_stack(const struct go_goroutines *g, struct slot *slot)
 	slot->pc = g_word(before, g->layout->sched_pc);
 	slot->sp = g_word(before, g->layout->sched_sp);
 	slot->bp = g_word(before, g->layout->sched_bp);
+	slot->link = g_word(before, g->layout->sched_bp - sizeof(uint64_t));
 	if (status == STATUS_SYSCALL && g_word(before, g->layout->syscall_sp)) {
 		slot->pc = g_word(before, g->layout->syscall_pc);
 		slot->sp = g_word(before, g->layout->syscall_sp);
 		slot->bp = 0;
 	}
-	if (slot->sp < low || slot->sp >= high || slot->sp & 7)
+	if (slot->sp < low + UNWIND_RECORD_BELOW || slot->sp >= high || slot->sp & 7)
 		return false;
-	slot->stack_bytes = high - slot->sp < STACK_BYTES ? high - slot->sp : STACK_BYTES;
+	slot->stack_at = slot->sp - UNWIND_RECORD_BELOW;
+	slot->stack_bytes =
+		high - slot->stack_at < STACK_BYTES ? high - slot->stack_at : STACK_BYTES;
 	return true;
 }
 
@@ -348,7 +375,7 @@ static void read_stacks(const struct go_goroutines *g, size_t n, bool is_again)
 	for (size_t i = 0; i < n; i++)
 		if (g->slots[i].has_stack)
 			pieces[n_pieces++] =
-				(struct peek_piece){ .addr = g->slots[i].sp,
+				(struct peek_piece){ .addr = g->slots[i].stack_at,
 						     .to = is_again ? g->slots[i].again
 								    : g->slots[i].stack,
 						     .size = g->slots[i].stack_bytes };
@@ -611,8 +638,6 @@ int go_goroutines_sweep(struct go_goroutines *g, uint64_t max_ns, size_t max_n,
 
 static const char *why_impossible(const struct go_program *p)
 {
-	if (p->elf.header.e_machine != EM_X86_64)
-		return "needs x86-64";
 	if (!go_g_layout(p->release))
 		return "its release of Go is unknown";
 	if (!p->variables[GO_ALLGS] || !p->functions[GO_GOEXIT].end)
