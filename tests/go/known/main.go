@@ -63,6 +63,8 @@ func waitSelect() {
 func waitMutex() { mutex.Lock() }
 func waitGroup() { group.Wait() }
 func waitSleep() { time.Sleep(1000 * time.Hour) }
+
+//go:noinline
 func waitDeep(n int) int {
 	if n == 0 {
 		<-nothing
