@@ -30,7 +30,7 @@ static void *sleep_thread(void *arg)
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-static pid_t fork_sharing(void)
+WORK_FUNCTION pid_t state_vfork(void)
 {
 	struct timespec ts = { 0, 5000000 };
 	pid_t pid = vfork();
@@ -47,7 +47,7 @@ static void *vfork_thread(void *arg)
 {
 	work_set_comm("st-vfork");
 	for (int i = 0; i < ROUNDS; i++)
-		waitpid(fork_sharing(), NULL, 0);
+		waitpid(state_vfork(), NULL, 0);
 	return arg;
 }
 
