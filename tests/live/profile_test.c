@@ -114,17 +114,19 @@ TEST(no_sample_of_many_stacks_is_lost)
 			  (int)leaves);
 }
 
+/* A stack is taken out as soon as there is one, on a busy machine late: few may be shown. */
 TEST(a_full_table_is_told_with_its_share)
 {
-	struct proc *tool = tool_run("profile", "-U", "-F", "787", "--stack-storage-size", "1",
-				     "--", work_path("tree"), "9", "spin", "800", "787");
+	struct proc *tool =
+		tool_run("profile", "-U", "-F", "787", "--stack-storage-size", "1", "--format",
+			 "json", "--", work_path("tree"), "9", "spin", "800", "787");
 	double percent = said_percent(tool, " % of samples lost: map full\n");
-	double shown = folded_sum(tool->out, NULL, NULL), lost;
+	uint64_t shown = json_sum(tool->out, "stack", "value");
+	uint64_t all = shown + json_sum(tool->out, "run", "lost");
 
 	CHECK_HAS(tool->err, "hint: raise --stack-storage-size\n");
-	CHECK(percent > 0 && percent < 100); /* one is taken out as soon as it is there */
-	lost = shown * percent / (100 - percent);
-	check_samples((uint64_t)(shown + lost), tool->out, "tree");
+	CHECK(shown > 0 && percent > 0 && percent < 100);
+	check_samples(all, tool->out, "tree");
 }
 
 TEST(equal_stacks_of_several_processes_are_one_line)
@@ -134,7 +136,7 @@ TEST(equal_stacks_of_several_processes_are_one_line)
 		trace_pid(work, "profile", "-U", "-F", "499", "--follow", "--comm", "kid");
 
 	CHECK(folded_is_sane(tool->out));
-	CHECK(folded_sum(tool->out, "kid", "kid_main;kid_spin") >= (uint64_t)at_size(25, 3));
+	CHECK(folded_sum(tool->out, "kid", "kid_main;kid_spin") >= 3); /* of 50 */
 	CHECK(folded_sum(tool->out, "kid", "[unknown]") < folded_sum(tool->out, "kid", NULL) / 5);
 }
 
