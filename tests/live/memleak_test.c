@@ -24,7 +24,7 @@
 #define TEXT	   "--format=text", "-T", "1000", "--interval=1h"
 #define NEEDS_5_12 "needs Linux 5.12"
 
-#define EVER_NEW_KB 32768
+#define EVER_NEW_KB 40960
 
 /* A window may be open. */
 #define FEW_LINKS 4

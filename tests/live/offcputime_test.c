@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -36,7 +37,7 @@ static int nap_ms(void)
 	return at_size(2, 19);
 }
 
-#define EVER_NEW_KB 40960
+#define EVER_NEW_KB 24576
 
 #define PLAN_ARGS "3", text_of("%d", plan_naps()), text_of("%d", nap_ms()), "2"
 
@@ -209,16 +210,30 @@ TEST(intervals_add_up)
 	CHECK_CLOSE(truth_value(tool), folded_sum(tool->out, NULL, NULL), 5);
 }
 
-/* As those of an emulator or of a just-in-time compiler, which lives on. */
+/* Returns the size of the largest numbered report in KiB. */
+static uint64_t largest_kb(const char *folder)
+{
+	off_t most = 0;
+	struct stat st;
+
+	for (int i = 1; !stat(text_of("%s/x.%03d.folded", folder, i), &st); i++)
+		most = st.st_size > most ? st.st_size : most;
+	return (uint64_t)most / 1024;
+}
+
+/*
+ * As those of an emulator or of a just-in-time compiler, which lives on. On a busy machine a report
+ * may be late and have several times as many stacks as the others.
+ */
 static void check_ever_new(struct proc *work, const char *name)
 {
-	const char *path = text_of("%s/x.txt", folder_make());
+	const char *folder = folder_make();
 	struct proc *tool = trace_pid(work, name, "--user-stacks-only", "--interval", "250ms",
-				      "--output", path, "--keep", "2");
+				      "--output", text_of("%s/x.folded", folder));
 
 	CHECK(stackless_percent(tool) < 50);
 	if (at_size(1, 0)) /* a small one is no measure */
-		CHECK_PEAK(tool, EVER_NEW_KB);
+		CHECK_PEAK(tool, EVER_NEW_KB + 10 * largest_kb(folder));
 }
 
 TEST(ever_new_stacks_take_no_more_than_some)
@@ -337,7 +352,8 @@ TEST(short_and_long_waits_can_be_left_out)
 
 /*
  * Naps of several intervals, each followed by a doze, which is shorter than one. They take no less
- * than what is planned, and no more than what the thread knows of.
+ * than what is planned, and no more than what the thread knows of. Those that are left out may have
+ * waited for a CPU there, or become longer: by what the thread was off the CPU beyond the plan.
  */
 static void check_long_naps(const char *option, int bound_ms, bool has_naps, bool has_dozes)
 {
@@ -350,16 +366,15 @@ static void check_long_naps(const char *option, int bound_ms, bool has_naps, boo
 				      "--interval", text_of("%dms", nap_ms / 5));
 	uint64_t most_us = off_cpu_us(work->out, "plan-0") + 1000 - naps_us - dozes_us;
 	uint64_t waited_us = thread_waited_us(work->pid); /* what may be in parts of their own */
-	bool is_calm = waited_us < (uint64_t)doze_ms * 1000;
 
 	naps = folded_sum(tool->out, "plan-0", "plan_nap");
 	dozes = folded_sum(tool->out, "plan-0", "plan_doze");
 	if (has_naps ? naps + waited_us < naps_us * 99 / 100 || naps > naps_us + most_us
-		     : is_calm && naps > 0)
+		     : naps > 2 * most_us)
 		UNIT_FAIL("%s %d: naps of %llu us, not %llu", option, bound_ms,
 			  (unsigned long long)naps, (unsigned long long)naps_us);
 	if (has_dozes ? dozes + waited_us < dozes_us * 99 / 100 || dozes > dozes_us + most_us
-		      : is_calm && dozes > 0)
+		      : dozes > 2 * most_us)
 		UNIT_FAIL("%s %d: dozes of %llu us, not %llu", option, bound_ms,
 			  (unsigned long long)dozes, (unsigned long long)dozes_us);
 }

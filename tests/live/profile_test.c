@@ -97,7 +97,7 @@ TEST(a_machine_that_counts_no_cycles_says_so)
 TEST(no_sample_of_many_stacks_is_lost)
 {
 	int levels = at_size(15, 11);
-	const char *hz = text_of("%d", at_size(9973, 1999));
+	const char *hz = text_of("%d", at_size(4999, 1999));
 	struct proc *tool =
 		tool_run("profile", "-U", "-F", hz, "--", work_path("tree"), text_of("%d", levels),
 			 "spin", text_of("%d", at_size(110, 500)), hz);
