@@ -122,10 +122,10 @@ $(PARTS)/gen/errno_numbers.h: $(NUMBERS_AWK)
 
 $(OBJECTS)/common/process/syscalls.o: $(GENERATED)
 
-# Text that C code carries along, as a string: x.css becomes x_css in x.css.h.
+# Text that C code carries along, as a string without indentation and comments: x.css becomes x_css in x.css.h.
 $(PARTS)/embed/%.h: common/output/%
-	$(Q)mkdir -p $(@D) && sed -e 's/[\"]/\\&/g; s/.*/"&\\n"/' \
-		-e '1i static const char $(subst .,_,$*)[] =' -e '$$a ;' $< >$@
+	$(Q)mkdir -p $(@D) && sed -e '1i static const char $(subst .,_,$*)[] =' -e '$$a ;' \
+		-e 's/^\t*//; /^\/\//d; s/[\"]/\\&/g; s/.*/"&\\n"/' $< >$@
 
 $(OBJECTS)/common/output/flamegraph.o: $(PARTS)/embed/flamegraph.css.h $(PARTS)/embed/flamegraph.js.h
 

@@ -9,6 +9,7 @@
 #include "locks/lock_report.h"
 #include "modules/target.h"
 #include "modules/taskstate.h"
+#include "output/writer.h"
 #include "run/tool.h"
 #include "stacks/stacks.h"
 #include "stacks/unwind_maps.h"
@@ -57,6 +58,12 @@ static unsigned int hidden_remark(const struct run *run)
 	return run_given(run, "without-throughout") ? WAIT_AT_START | WAIT_AT_END : 0;
 }
 
+static const struct writer *usual_writer(const struct run *run)
+{
+	(void)run;
+	return &text_writer;
+}
+
 static const struct target_spec target = { .threads = threads };
 static const struct column columns[] = { { .name = "runnable", .rest = "blocked" },
 					 { .name = "waits" },
@@ -72,7 +79,7 @@ static const struct stacks_spec stacks = {
 	.columns = columns,
 	.source = &lock_source,
 	.needs_kernel = always, /* kernel stacks show the function that waited */
-	.prefers_text = always,
+	.usual_writer = usual_writer,
 	.hidden_remark = hidden_remark,
 	.walkers = walkers,
 };

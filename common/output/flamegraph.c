@@ -512,8 +512,9 @@ static void print_head(const struct drawing *d, double height)
 	const char *title = how->title ? how->title : "Flame graph";
 	FILE *f = d->f;
 
+	if (!how->in_html)
+		fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n", f);
 	fprintf(f,
-		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" width=\"%" PRIu32
 		"\" height=\"%.0f\" viewBox=\"0 0 %" PRIu32 " %.0f\">\n<title>",
 		how->width, height, how->width, height);

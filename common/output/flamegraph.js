@@ -301,5 +301,11 @@
 	svg.addEventListener("click", onClick);
 	svg.addEventListener("mousemove", onMove);
 	svg.addEventListener("mouseleave", function () { moveTo(current); });
-	window.addEventListener("keydown", onKey);
+	if (svg === document.documentElement)
+		window.addEventListener("keydown", onKey);
+	else { // one of several: keys are for the one that the mouse has pointed at, or Tab
+		svg.setAttribute("tabindex", "0");
+		svg.addEventListener("mouseenter", function () { svg.focus({ preventScroll: true }); });
+		svg.addEventListener("keydown", onKey);
+	}
 })();

@@ -58,14 +58,9 @@ struct page {
 	bool has_one_process;	    /* all samples are of the first one's process */
 };
 
-static bool is_idle(const struct sample *s)
-{
-	return s->n_frames && !strcmp(sample_frame(s, s->n_frames - 1)->name, "[" IDLE "]");
-}
-
 static const char *remark_of(const struct sample *s)
 {
-	if (is_idle(s))
+	if (writer_is_idle(s))
 		return IDLE;
 	return s->remark ? s->remark : NO_REMARK;
 }
@@ -229,11 +224,11 @@ static void sum_up(struct page *page)
 			continue;
 		group = find_group(page, remark_of(s));
 		group->total += s->value;
-		if (!is_idle(s))
+		if (!writer_is_idle(s))
 			add_row(page->texts, &group->rows, s);
 		page->has_one_process =
 			!page->first || (page->has_one_process && s->pid == page->first->pid);
-		if (!page->first || (is_idle(page->first) && !is_idle(s)))
+		if (!page->first || (writer_is_idle(page->first) && !writer_is_idle(s)))
 			page->first = s;
 	}
 	qsort(page->groups, page->n_groups, sizeof(*page->groups), compare_groups);
@@ -393,5 +388,5 @@ static void note_page(FILE *f, const char *reason, const char *moment)
 }
 
 const struct writer md_writer = {
-	.name = "md", .extension = "md", .write = write_md, .note = note_page
+	.name = "md", .extension = "md", .is_page = true, .write = write_md, .note = note_page
 };

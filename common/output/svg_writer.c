@@ -37,9 +37,12 @@ static void add_sample(struct calltree *tree, const struct sample *s)
 	calltree_shrink(tree);
 }
 
-static char *make_title(const struct writer_facts *facts, const char *unit)
+/* Returns "profile, on CPU: samples", freed by the caller. part: NULL: none. */
+static char *make_title(const struct writer_facts *facts, const char *part, const char *unit)
 {
-	return facts ? mem_printf("%s: %s", facts->tool, unit) : NULL;
+	return facts ? mem_printf("%s%s%s: %s", facts->tool, part ? ", " : "", part ? part : "",
+				  unit)
+		     : NULL;
 }
 
 /*
@@ -59,23 +62,55 @@ static char *make_subtitle(const struct writer_facts *facts, const char *unit)
 			  facts->lost ? lost : "");
 }
 
-static void write_svg(FILE *f, struct profile *p, const struct writer_style *style)
+/* Draws the picture, with fewer and wider frames until it fits. */
+static void draw(FILE *f, const struct calltree *tree, struct flamegraph *picture, size_t max_bytes)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *drawn;
+
+	for (bool fits = false; !fits; picture->min_width *= 2) {
+		free(text);
+		text = NULL;
+		drawn = open_memstream(&text, &size);
+		if (!drawn)
+			break;
+		flamegraph_write(drawn, tree, picture);
+		fclose(drawn);
+		fits = size <= max_bytes || picture->min_width > picture->width;
+	}
+	fputs(text ? text : "", f);
+	free(text);
+}
+
+void svg_write_part(FILE *f, struct profile *p, const struct writer_style *style, const char *part,
+		    bool (*takes)(const struct sample *s), size_t max_bytes)
 {
 	struct calltree *tree = calltree_new(CALLTREE_MAX_NODES);
 	struct flamegraph picture = FLAMEGRAPH_DEFAULT;
-	char *title = make_title(style->facts, profile_unit(p));
+	char *title = make_title(style->facts, part, profile_unit(p));
 	char *subtitle = make_subtitle(style->facts, profile_unit(p));
 
 	for (size_t i = 0; i < profile_count(p); i++)
-		add_sample(tree, profile_sample(p, i));
+		if (!takes || takes(profile_sample(p, i)))
+			add_sample(tree, profile_sample(p, i));
 	calltree_finish(tree);
 	picture.unit = profile_unit(p);
 	picture.title = title;
 	picture.subtitle = subtitle;
-	flamegraph_write(f, tree, &picture);
+	picture.in_html = max_bytes;
+	if (max_bytes)
+		draw(f, tree, &picture, max_bytes);
+	else
+		flamegraph_write(f, tree, &picture);
 	calltree_free(tree);
 	free(title);
 	free(subtitle);
+}
+
+static void write_svg(FILE *f, struct profile *p, const struct writer_style *style)
+{
+	svg_write_part(f, p, style, NULL, NULL, 0);
 }
 
 static void note_svg(FILE *f, const char *reason, const char *moment)

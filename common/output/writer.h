@@ -41,6 +41,7 @@ struct writer_style {
 struct writer {
 	const char *name;      /* name for --format */
 	const char *extension; /* extension of --output files: "txt", "folded", "svg", "pb.gz" */
+	bool is_page;	       /* a page: shows facts.usage, separates [blocked throughout] */
 	bool is_exact;	       /* needs frames with locations, and values without profile_scale() */
 	/*
 	 * Writes the whole profile, which it may sort, without samples of value 0 (pprof: and
@@ -58,6 +59,7 @@ extern const struct writer pprof_writer;
 extern const struct writer json_writer;
 extern const struct writer csv_writer;
 extern const struct writer md_writer;
+extern const struct writer html_writer;
 
 /*
  * For writers. writer_border() returns the index of the first kernel frame called by a user frame;
@@ -68,6 +70,17 @@ size_t writer_border(const struct sample *s);
 char *writer_frame_text(const struct frame *frame);
 void writer_print_frame(FILE *f, const struct frame *frame, const struct writer_style *style,
 			const char *also);
+
+/* Returns true if the stack is an idle thread's. */
+bool writer_is_idle(const struct sample *s);
+
+/*
+ * Writes an <svg> element for HTML of at most max_bytes: a flame graph of the samples that takes()
+ * returns true for (NULL: all). part: their name, for the title; NULL: none. max_bytes 0: an SVG
+ * document, without a limit.
+ */
+void svg_write_part(FILE *f, struct profile *p, const struct writer_style *style, const char *part,
+		    bool (*takes)(const struct sample *s), size_t max_bytes);
 
 /* For text and folded stacks: a comment. */
 void writer_note_line(FILE *f, const char *reason, const char *moment);
@@ -84,7 +97,7 @@ void writer_print_facts(FILE *f, const struct writer_facts *facts, const char *u
  */
 void writer_note(FILE *f, const char *format, const char *reason, uint64_t unix_ns);
 
-/* Returns the formats' names, for messages: "text, md, folded, svg, pprof, json or csv". */
+/* Returns the formats' names, for messages: "text, md, html, folded, svg, pprof, json or csv". */
 const char *writer_names(void);
 
 /* Return the writer of a --format name, or for a file's extension; NULL: none. */

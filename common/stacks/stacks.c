@@ -77,11 +77,11 @@ static void find_own(const struct run *run, struct resolver *resolver)
 
 /*
  * Returns the writer for -f, --format or the output file's extension, else the default for standard
- * output; for metrics pprof's, which is as exact. prefers_text: text is the default even if
- * standard output is not a terminal. NULL: no such writer, printed.
+ * output; for metrics pprof's, which is as exact. usual: the default; NULL: by the output. NULL: no
+ * such writer, printed.
  */
 static const struct writer *stack_format_choose(const struct run *run, bool is_folded,
-						bool prefers_text)
+						const struct writer *usual)
 {
 	static const char *const filters[] = { "only", "without", NULL };
 	const char *format = is_folded ? folded_writer.name : run->format;
@@ -91,13 +91,13 @@ static const struct writer *stack_format_choose(const struct run *run, bool is_f
 	if (run->is_metrics)
 		return run_refuse_in_metrics(run, filters) ? NULL : &pprof_writer;
 	if (!format && !run->output_path)
-		return prefers_text || is_terminal ? &text_writer : &folded_writer;
+		return usual ? usual : is_terminal ? &text_writer : &folded_writer;
 	writer = format ? writer_by_name(format) : writer_by_extension(run->output_path);
 	if (!writer && format)
 		msg_error("--format: '%s' is not one of %s", format, writer_names());
 	else if (!writer)
-		msg_error("--output %s: unknown extension (use .txt, .folded, .svg, .pb.gz, .json "
-			  "or .csv, or --format: %s)",
+		msg_error("--output %s: unknown extension (use .txt, .html, .folded, .svg, .pb.gz, "
+			  ".json or .csv, or --format: %s)",
 			  run->output_path, writer_names());
 	if (writer != &pprof_writer || !is_terminal)
 		return writer;
@@ -317,6 +317,11 @@ bool stacks_show(const struct run *run, const char *comm, uint64_t id)
 
 /* ---- options ---- */
 
+static const struct writer *usual_writer(const struct run *run)
+{
+	return spec_of(run)->usual_writer ? spec_of(run)->usual_writer(run) : NULL;
+}
+
 static int check_stacks(struct run *run)
 {
 	struct stacks *stacks = stacks_of(run);
@@ -327,8 +332,7 @@ static int check_stacks(struct run *run)
 		stacks->writer = &text_writer;
 		return topview_check(run);
 	}
-	stacks->writer = stack_format_choose(run, stacks->folded,
-					     decide(spec_of(run)->prefers_text, run, false));
+	stacks->writer = stack_format_choose(run, stacks->folded, usual_writer(run));
 	if (!stacks->writer)
 		return -EINVAL;
 	stacks->symbols.places = stacks->writer->is_exact;
@@ -433,7 +437,7 @@ static bool shows_pids(const struct run *run)
 	const struct writer *writer = stacks_of(run)->writer;
 
 	return !run->is_metrics && !run->view &&
-	       (writer->is_exact || writer == &text_writer || writer == &md_writer);
+	       (writer->is_exact || writer == &text_writer || writer->is_page);
 }
 
 static void start_resolver(struct run *run, struct stacks *stacks)
@@ -480,7 +484,7 @@ static int start_stacks(struct run *run)
 	uint32_t pid;
 	int err;
 
-	if (stacks->writer == &md_writer)
+	if (stacks->writer->is_page)
 		stacks->usage = read_usage(run, &pid, comm, sizeof(comm));
 
 	stacks->counts.flaws = stacks->flaws = stack_flaws_new();
@@ -696,7 +700,7 @@ static void write_profile(const struct making *making)
 	facts.lost *= written_divisor(making);
 	facts.type = spec_of(making->run)->type;
 	facts.has_stacks = stack_reasons_complete(&making->profile.reasons, &facts.complete);
-	if (making->writer == &md_writer)
+	if (making->writer->is_page)
 		usage = add_usage(making, &facts, comm, sizeof(comm));
 	style.facts = &facts;
 	style.has_head = !run_begins_file(making->run, &making->stacks->n_begun);

@@ -15,6 +15,7 @@
 
 struct stack_key;
 struct stack_sums;
+struct writer;
 
 struct stacks_value {
 	uint64_t value;
@@ -68,8 +69,8 @@ struct stacks_spec {
 	bool (*wants_user)(const struct run *run); /* user stacks are walked; NULL: yes */
 	bool (*needs_kernel)(
 		const struct run *run); /* kernel stacks are needed, even if not shown; NULL: no */
-	/* text is the default even in a pipe or file; NULL: no */
-	bool (*prefers_text)(const struct run *run);
+	/* format if none is requested; NULL, or returns NULL: text on a terminal, else folded */
+	const struct writer *(*usual_writer)(const struct run *run);
 	bool (*annotates)(const struct run *run); /* "_[k]" after kernel frames; NULL: no */
 	bool (*hits_few)(const struct run *run);  /* most short processes have no stack; NULL: no */
 	bool (*by_thread)(const struct run *run); /* stacks are counted per thread; NULL: no */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // What a person does with a flame graph, done in a browser; see the file "run" beside this one.
 import { strict as assert } from "node:assert";
+import { existsSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { Browser } from "./chromium.mjs";
 
@@ -175,6 +176,35 @@ await test("hostile_names_are_text", "hostile.svg", {}, async (page) => {
 	assert.ok(names.includes("\\xff\\xfe"));
 	assert.equal(await page.evaluate(() => document.querySelectorAll("script").length), 1);
 });
+
+// ---- a page: several graphs in HTML ----
+
+if (existsSync("page.html")) {
+	await test("a_page_has_graphs_with_keys_of_their_own", "page.html", { height: 3000 }, async (page) => {
+		await page.screenshot("page.png");
+		assert.equal(await page.evaluate(() => document.querySelectorAll("b").length), 0);
+		assert.ok((await page.text("body")).includes("<b>&`x: "));
+		const graphs = await page.evaluate(() => Array.from(document.querySelectorAll("svg"))
+			.map((svg) => [svg.querySelector("title").textContent, svg.getBoundingClientRect().top]));
+		assert.equal(graphs.length, 2);
+		assert.ok(graphs[0][0].includes("on CPU") && graphs[1][0].includes("waiting"));
+		const details = () => page.evaluate(() => Array.from(document.querySelectorAll("#details"))
+			.map((text) => text.textContent));
+		for (const i of [0, 1]) {
+			await page.point(600, graphs[i][1] + 5);
+			await page.press("ArrowUp");
+			assert.ok((await details())[i].startsWith("all ("));
+			await page.point(600, graphs[i][1] - 5);
+		}
+		await page.press("ArrowUp");
+		assert.deepEqual((await details()).map((text) => text.startsWith("all (")), [true, false]);
+	});
+
+	await test("a_page_is_readable_without_scripts", "page.html", { javaScriptEnabled: false }, async (page) => {
+		assert.equal(await page.count("svg #frames"), 2);
+		assert.ok(await page.count("tr") >= 3);
+	});
+}
 
 // ---- 50,000 frames: 2,500 stacks of 20 ----
 

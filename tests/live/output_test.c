@@ -67,7 +67,9 @@ static void run_continuously(const char *const words[6])
 	proc_kill(target);
 }
 
-static const char *const formats[] = { "text", "folded", "svg", "pprof", "json", "csv", "md" };
+static const char *const formats[] = {
+	"text", "folded", "svg", "pprof", "json", "csv", "md", "html"
+};
 
 /* Whether the failure is seen when the buffer is full or at the end. */
 TEST(a_full_disk_is_an_error_in_every_format)

@@ -84,6 +84,7 @@ static const struct {
 	{ "cpu.pb.gz", &pprof_writer },
 	{ "cpu.json", &json_writer },
 	{ "cpu.csv", &csv_writer },
+	{ "r.html", &html_writer },
 	{ "cpu.gz" },
 	{ ".pb.gz" },
 	{ "pb.gz" },
@@ -409,6 +410,7 @@ TEST(notes_follow_what_is_written)
 	char *json = PRINTED(f, writer_note(f, "json", "a \"b\"", moment));
 	char *csv = PRINTED(f, writer_note(f, "csv", "a", moment));
 	char *md = PRINTED(f, writer_note(f, "md", "rss>1G", moment));
+	char *html = PRINTED(f, writer_note(f, "html", "rss>1G", moment));
 	char *svg = PRINTED(f, {
 		svg_writer.write(f, none, &plain);
 		writer_note(f, "svg", "cpu>9%", moment);
@@ -420,6 +422,7 @@ TEST(notes_follow_what_is_written)
 			"\"moment\":\"2027-01-15T08:00:00.123Z\"}\n");
 	CHECK_STR(csv, "");
 	CHECK_STR(md, "\nCaptured at 2027-01-15T08:00:00.123Z:  \n`rss>1G`\n");
+	CHECK_STR(html, "<p>Captured at 2027-01-15T08:00:00.123Z: <code>rss&gt;1G</code></p>\n");
 	CHECK_HAS(svg, "captured at 2027-01-15T08:00:00.123Z: cpu&gt;9%</text>\n</svg>\n");
 	CHECK(strstr(svg, "</svg>") == strrchr(svg, '<'));
 }
@@ -473,6 +476,35 @@ TEST(a_page_of_markdown_is_bounded)
 	CHECK(!strstr(page, "entry") && !strstr(page, "## idle"));
 	CHECK_HAS(page, "\nNext: `runqlat --throttled -p 7 10 1`\n");
 	CHECK_HAS(page, "|\n| blocked throughout |       90.0 s |  56.1 % |\n| idle ");
+}
+
+/* Markup in names is text, and the graphs leave out frames that have no space. */
+TEST(an_html_page_is_one_small_file)
+{
+	struct writer_facts facts = { .tool = "profile", .host = "<h>", .kernel = "k" };
+	struct writer_style style = { .facts = &facts };
+	struct profile *p = profile_new("microseconds", NULL, NULL);
+	char name[60], *page;
+	size_t n;
+
+	for (int i = 0; i < 20000; i++) {
+		snprintf(name, sizeof(name), "</pre></title><script>evil(%d)</script>", i);
+		profile_add(p, &(struct sample){ FRAMES(USER("main"), USER(name), USER("leaf")),
+						 .comm = "<b>&`", .pid = 7, .cpu = -1,
+						 .value = i < 2 ? 90000 : 90,
+						 .remark = i % 2 ? "on cpu" : "blocked" });
+	}
+	page = written_by(&html_writer, p, &style, &n);
+	profile_free(p);
+	CHECK(n <= 1000000);
+	CHECK(!strncmp(page, "<!DOCTYPE html>\n", 16));
+	CHECK_HAS(page, "<h1>profile, 0.0 s, process 7 (<code>&lt;b&gt;&amp;\\x60</code>)</h1>\n");
+	CHECK_HAS(page, "&lt;h&gt;, Linux k");
+	CHECK_HAS(page, "<tr><td> blocked            </td>\n<td>       990 ms </td>");
+	CHECK_HAS(page, "<title>profile, on CPU: microseconds</title>");
+	CHECK_HAS(page, "<title>profile, waiting, without idle threads and [blocked throughout]: ");
+	CHECK_HAS(page, "&lt;script&gt;evil(");
+	CHECK(!strstr(page, "<script>evil") && !strstr(page, "<b>") && !strstr(page, "<?xml"));
 }
 
 /* Stacks that look the same on the page are one. */

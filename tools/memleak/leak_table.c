@@ -19,6 +19,7 @@
 #include "memleak/leak_table.h"
 #include "modules/target.h"
 #include "output/quantity.h"
+#include "output/writer.h"
 #include "process/procstate.h"
 #include "process/watch.h"
 #include "run/bpf_object.h"
@@ -76,11 +77,11 @@ bool leak_table_keeps_calls(const struct run *run)
 	return table_of(run)->user_mode;
 }
 
-static bool prefers_text(const struct run *run)
+static const struct writer *usual_writer(const struct run *run)
 {
 	const struct leak_options *options = options_of(run);
 
-	return options->trace || options->show_blocks || options->growth;
+	return options->trace || options->show_blocks || options->growth ? &text_writer : NULL;
 }
 
 static const struct column columns[] = {
@@ -99,7 +100,7 @@ const struct stacks_spec leak_table_stacks = {
 	.columns = columns,
 	.source = &source,
 	.wants_user = leak_table_keeps_calls,
-	.prefers_text = prefers_text,
+	.usual_writer = usual_writer,
 	.keeps_programs = true, /* a library may have thousands of probes */
 };
 

@@ -24,7 +24,7 @@ const char *const wall_remarks[WALL_KINDS] = {
 };
 
 struct wall {
-	bool is_asked_for, waker, throttled, no_idle;
+	bool is_asked_for, waker, throttled, no_idle, page;
 
 	/* Totals over all reports. */
 	uint64_t kinds_ns[WALL_KINDS];
@@ -42,6 +42,7 @@ static const struct opt wall_opts[] = {
 	  "with --wall: show time lost to CPU quotas as [throttled]" },
 	{ 0, "no-idle", NULL, OPT_FLAG(struct wall, no_idle),
 	  "with --wall: fold idle waits into [idle]", "kernel-stacks-only" },
+	{ 0, "page", NULL, OPT_FLAG(struct wall, page), NULL }, /* of "tracelets report" */
 	{},
 };
 
@@ -63,6 +64,11 @@ bool wall_needs_kernel(const struct run *run)
 bool wall_folds_idle(const struct run *run)
 {
 	return wall_of(run)->no_idle;
+}
+
+const struct writer *wall_usual_writer(const struct run *run)
+{
+	return wall_of(run)->page ? &md_writer : NULL;
 }
 
 /* ---- options ---- */
@@ -220,7 +226,7 @@ void wall_prepare(struct run *run, const struct stack_sums *counted, bool by_pro
 	struct wall peek = {};
 	struct preparation p = {
 		.by_process = by_process,
-		.separates = run->writer == &md_writer,
+		.separates = run->writer && run->writer->is_page,
 		.reported = reported,
 		.totals = run->is_peek ? &peek : wall_of(run),
 	};

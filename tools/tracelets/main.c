@@ -69,8 +69,8 @@ static int print_tools(void)
 static int report(int argc, char **argv)
 {
 	static char name[] = "profile", wall[] = "--wall", throttled[] = "--throttled";
-	static char no_idle[] = "--no-idle", format[] = "--format", md[] = "md";
-	char *const first[] = { name, wall, throttled, no_idle, format, md };
+	static char no_idle[] = "--no-idle", page[] = "--page";
+	char *const first[] = { name, wall, throttled, no_idle, page };
 	char **all = mem_zalloc(ARRAY_SIZE(first) + (size_t)argc, sizeof(*all));
 	int status;
 
