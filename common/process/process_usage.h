@@ -11,6 +11,7 @@
 
 /* Resources that processes have used up to one moment; zero: none. */
 struct process_usage {
+	uint64_t moment_ticks; /* since boot */
 	size_t n_threads;
 	uint64_t resident_bytes;
 	struct idmap processes; /* by pid: page faults since the process began */
@@ -22,8 +23,16 @@ struct process_usage process_usage_read(const pid_t *pids, size_t n);
 void process_usage_free(struct process_usage *usage);
 
 /*
+ * Returns the time that threads waited for a CPU between two moments: of those that are there at
+ * the second one. Processes that were not there at the first count if they began later.
+ */
+uint64_t process_usage_waited_ns(const struct process_usage *before,
+				 const struct process_usage *now);
+
+/*
  * Returns a text about what was used between two moments, in two lines of at most 80 columns, freed
- * by the caller: faults and waits of processes and threads that were there at both. NULL: none was.
+ * by the caller: as in process_usage_waited_ns(). The growth of memory is omitted unless the same
+ * processes were there at both. NULL: there are none.
  */
 char *process_usage_describe(const struct process_usage *before, const struct process_usage *now);
 

@@ -19,7 +19,9 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/mem.h"
 #include "base/msg.h"
+#include "base/path.h"
 #include "base/signals.h"
 #include "run/capabilities.h"
 #include "run/child.h"
@@ -231,4 +233,16 @@ void child_finish(struct child *child)
 	report_status(child->status, ended_by_us);
 	close(child->pid_fd);
 	child->pid = 0;
+}
+
+char *child_find_tool(const char *own, const char *other)
+{
+	char path[PATH_MAX] = "";
+	const char *name;
+
+	if (readlink("/proc/self/exe", path, sizeof(path) - 1) <= 0)
+		return NULL;
+	name = path_last(path);
+	return strcmp(name, own) != 0 ? mem_strdup(path)
+				      : mem_printf("%.*s%s", (int)(name - path), path, other);
 }

@@ -32,4 +32,10 @@ int child_release(struct child *child, const struct child_hooks *hooks);
 /* Ends the child if it runs (SIGTERM, as perf does), waits for it, and reports its failure. */
 void child_finish(struct child *child);
 
+/*
+ * Returns the program that is the tool `other` if argv[0] is its name, freed by the caller: this
+ * one if it has all tools, else the one beside it. own: this tool's name. NULL: unknown.
+ */
+char *child_find_tool(const char *own, const char *other);
+
 #endif

@@ -24,6 +24,7 @@
 #include "base/readfile.h"
 #include "process/cgroups.h"
 #include "process/procstate.h"
+#include "run/child.h"
 #include "run/condition.h"
 
 #define PRESSURE_FOLDER	  "/proc/pressure"
@@ -127,8 +128,11 @@ static uint64_t threshold_us(const struct condition *condition)
 
 static void stop_watching(struct condition *condition)
 {
-	if (condition->fd >= 0)
+	if (condition->lines)
+		fclose(condition->lines);
+	else if (condition->fd >= 0)
 		close(condition->fd);
+	condition->lines = NULL;
 	condition->fd = -1;
 }
 
@@ -344,46 +348,24 @@ static void test_rss(struct condition *condition, uint64_t interval_ns)
 
 /* ---- waits for a CPU ---- */
 
-/* Returns how long a thread has waited on run queues since the last test; all for a new thread. */
-static uint64_t read_delay(const struct condition *condition, struct idmap *delays, pid_t pid,
-			   pid_t tid)
-{
-	uint64_t *delay = mem_zalloc(1, sizeof(*delay));
-	const uint64_t *before = idmap_find(&condition->delays, (uint64_t)tid);
-	struct thread_times times;
-
-	if (thread_times_read(&times, pid, tid))
-		*delay = times.waited_ns;
-	idmap_add(delays, (uint64_t)tid, delay);
-	return *delay - (before && *before <= *delay ? *before : 0);
-}
-
-static uint64_t read_delays(const struct condition *condition, struct idmap *delays, pid_t pid)
+static struct process_usage read_usage(const struct condition *condition)
 {
 	size_t n;
-	pid_t *tids = thread_list(pid, &n);
-	uint64_t sum_ns = 0;
+	pid_t *pids = condition_target_list(condition->all->target, &n);
+	struct process_usage usage = process_usage_read(pids, n);
 
-	for (size_t i = 0; i < n; i++)
-		sum_ns += read_delay(condition, delays, pid, tids[i]);
-	free(tids);
-	return sum_ns;
+	free(pids);
+	return usage;
 }
 
 static void test_runq(struct condition *condition, uint64_t interval_ns)
 {
-	struct idmap delays = {};
-	uint64_t sum_ns = 0;
-	double percent;
-	size_t n;
-	pid_t *pids = condition_target_list(condition->all->target, &n);
+	struct process_usage now = read_usage(condition);
+	uint64_t waited_ns = process_usage_waited_ns(&condition->usage, &now);
+	double percent = interval_ns ? 100 * (double)waited_ns / (double)interval_ns : 0;
 
-	for (size_t i = 0; i < n; i++)
-		sum_ns += read_delays(condition, &delays, pids[i]);
-	free(pids);
-	idmap_free(&condition->delays, free);
-	condition->delays = delays;
-	percent = interval_ns ? 100 * (double)sum_ns / (double)interval_ns : 0;
+	process_usage_free(&condition->usage);
+	condition->usage = now;
 	if (percent > (double)condition->limit)
 		hold(condition, "%.0f %%", percent);
 }
@@ -401,7 +383,7 @@ static int open_runq(struct condition *condition)
 	int err = require_schedstat(condition);
 
 	if (!err)
-		test_runq(condition, 0);
+		condition->usage = read_usage(condition);
 	return err;
 }
 
@@ -479,11 +461,12 @@ static int parse_command(struct condition *condition, const char *what, const ch
 	return *rest ? 0 : msg_error("%s: cmd: a command must follow", what);
 }
 
-/* Starts a shell in a process group of its own, so that the command's children end with it. */
-static int spawn(pid_t *child, const char *command)
+/*
+ * Starts a program in a process group of its own, so that its children end with it. output: its
+ * standard output; -1: none.
+ */
+static int spawn(pid_t *child, const char *program, const char *const argv[], int output)
 {
-	char shell[] = "sh", option[] = "-c";
-	char *argv[] = { shell, option, (char *)command, NULL };
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t how;
 	sigset_t none, ignored;
@@ -500,8 +483,11 @@ static int spawn(pid_t *child, const char *command)
 	posix_spawnattr_setsigdefault(&how, &ignored);
 	posix_spawn_file_actions_init(&files);
 	posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-	err = posix_spawn(child, "/bin/sh", &files, &how, argv, environ);
+	if (output < 0)
+		posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+	else
+		posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
+	err = posix_spawn(child, program, &files, &how, (char *const *)argv, environ);
 	posix_spawn_file_actions_destroy(&files);
 	posix_spawnattr_destroy(&how);
 	return -err;
@@ -521,7 +507,7 @@ static enum loop_verdict on_command_end(int fd, void *arg)
 	return LOOP_GO;
 }
 
-static void end_command(struct condition *condition)
+static void end_child(struct condition *condition)
 {
 	if (!condition->child)
 		return;
@@ -533,7 +519,8 @@ static void end_command(struct condition *condition)
 
 static int start_command(struct condition *condition)
 {
-	int err = spawn(&condition->child, condition->detail);
+	const char *const argv[] = { "sh", "-c", condition->detail, NULL };
+	int err = spawn(&condition->child, "/bin/sh", argv, -1);
 
 	if (err) {
 		condition->child = 0;
@@ -551,8 +538,128 @@ static void test_command(struct condition *condition, uint64_t interval_ns)
 	(void)interval_ns;
 	if (condition->child)
 		msg_debug("%s: still running after an interval, killed", condition->text);
-	end_command(condition);
+	end_child(condition);
 	start_command(condition);
+}
+
+/* ---- percentiles of waits for a CPU, by the tool runqlat ---- */
+
+#define DELAYS_TOOL "runqlat"
+
+/* Parses "p99>10ms", after "runq:". */
+static int parse_delay(struct condition *condition, const char *what, const char *rest)
+{
+	static const struct {
+		const char *prefix, *member; /* in runqlat's JSON */
+	} values[] = { { "p50>", "\"p50\":" },
+		       { "p90>", "\"p90\":" },
+		       { "p99>", "\"p99\":" },
+		       { "p99.9>", "\"p99_9\":" },
+		       { "max>", "\"max\":" } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
+		if (strncmp(rest, values[i].prefix, strlen(values[i].prefix)) != 0)
+			continue;
+		condition->detail = values[i].member;
+		return parse_duration(what, rest + strlen(values[i].prefix), NS_PER_S,
+				      &condition->limit);
+	}
+	return msg_error("%s: '%s' is not p50, p90, p99, p99.9 or max with a time (example: "
+			 "runq:p99>10ms)",
+			 what, condition->text);
+}
+
+/* Handles the end of runqlat: at the end of its target, or after a failure, which it printed. */
+static void on_delays_end(struct condition *condition)
+{
+	int status = 0;
+
+	waitpid(condition->child, &status, 0);
+	condition->child = 0;
+	stop_watching(condition);
+	if (!WIFEXITED(status) || WEXITSTATUS(status))
+		msg_warn("%s: " DELAYS_TOOL " failed, no longer watched", condition->text);
+}
+
+/* Reads a line of JSON: a run's, or a histogram in microseconds. */
+static enum loop_verdict on_delays(int fd, void *arg)
+{
+	struct condition *condition = arg;
+	char *line = NULL;
+	const char *value;
+	size_t size = 0;
+	double us;
+
+	(void)fd;
+	if (getline(&line, &size, condition->lines) < 0) {
+		on_delays_end(condition);
+	} else if ((value = strstr(line, condition->detail))) {
+		us = strtod(value + strlen(condition->detail), NULL);
+		if (us * NS_PER_US > (double)condition->limit)
+			hold(condition, "%.1f ms", us / 1000);
+	}
+	free(line);
+	return LOOP_GO;
+}
+
+/* Returns the target's option and its value: "-p", "1,2"; NULL: the whole machine. */
+static const char *target_option(const struct condition_target *target, char **value)
+{
+	*value = NULL;
+	if (target->cgroup) {
+		*value = mem_strdup(target->cgroup);
+		return "--cgroup";
+	}
+	for (size_t i = 0; i < target->n_pids; i++) {
+		char *longer =
+			mem_printf("%s%s%" PRIu32, i ? *value : "", i ? "," : "", target->pids[i]);
+
+		free(*value);
+		*value = longer;
+	}
+	return *value ? "-p" : NULL;
+}
+
+static int start_delays(struct condition *condition, int output)
+{
+	const struct conditions *all = condition->all;
+	char *interval = mem_printf("%" PRIu64 "us", (uint64_t)(all->interval_ns / NS_PER_US)), *value;
+	char *program = child_find_tool(all->tool, DELAYS_TOOL);
+	const char *option = target_option(all->target, &value);
+	const char *const argv[] = { DELAYS_TOOL, "--quiet", "--format", "json", "--interval",
+				     interval,	  option,    value,	 NULL };
+	int err = program ? spawn(&condition->child, program, argv, output) : -ENOENT;
+
+	if (err) {
+		condition->child = 0;
+		err = msg_errno(err, "--when %s: %s: start failed", condition->text,
+				program ? program : DELAYS_TOOL);
+	}
+	free(program);
+	free(interval);
+	free(value);
+	return err;
+}
+
+static int open_delays(struct condition *condition)
+{
+	int ends[2] = { -1, -1 }, err = 0;
+
+	if (condition->all->target->is_partial)
+		err = msg_error("--when %s: measures processes and cgroups (drop --tid or --comm)",
+				condition->text);
+	else if (pipe2(ends, O_CLOEXEC))
+		err = msg_errno(-errno, "--when %s: pipe failed", condition->text);
+	if (err)
+		return err;
+	err = start_delays(condition, ends[1]);
+	close(ends[1]);
+	condition->fd = ends[0];
+	condition->lines = fdopen(condition->fd, "r");
+	setvbuf(condition->lines, NULL, _IONBF, 0); /* what is not read yet is seen by the loop */
+	if (!err && loop_watch(condition->all->loop, condition->fd, on_delays, condition))
+		err = msg_errno(-errno, "event loop: watch failed");
+	return err;
 }
 
 /* ---- all ---- */
@@ -567,6 +674,7 @@ static const struct condition_kind kinds[] = {
 	{ "psi:", parse_pressure, open_pressure, test_pressure },
 	{ "cpu>", parse_cpu, open_cpu, test_cpu },
 	{ "runq>", parse_cpu, open_runq, test_runq },
+	{ "runq:", parse_delay, open_delays, NULL },
 	{ "rss>", parse_rss, require_processes, test_rss },
 	{ "wait>", parse_wait, open_stalls, NULL },
 	{ "stall>", parse_stall, open_stalls, NULL },
@@ -585,9 +693,11 @@ int conditions_parse(const char *what, const char *text, void *dest)
 		if (!strncmp(text, kinds[i].prefix, strlen(kinds[i].prefix)))
 			condition.kind = &kinds[i];
 	if (!condition.kind)
-		return msg_error("%s: '%s' is not a condition (examples: psi:cpu:20%%, cpu>90%%, "
-				 "runq>50%%, rss>2G, wait>500ms, stall>200ms, signal, cmd:COMMAND)",
-				 what, text);
+		return msg_error(
+			"%s: '%s' is not a condition (examples: psi:cpu:20%%, cpu>90%%, "
+			"runq>50%%, runq:p99>10ms, rss>2G, wait>500ms, stall>200ms, signal, "
+			"cmd:COMMAND)",
+			what, text);
 	if (condition.kind->parse(&condition, what, text + strlen(condition.kind->prefix)))
 		return -EINVAL;
 	conditions->list[conditions->n++] = condition;
@@ -620,9 +730,9 @@ void conditions_test(struct conditions *conditions)
 void conditions_close(struct conditions *conditions)
 {
 	for (size_t i = 0; i < conditions->n; i++) {
-		end_command(&conditions->list[i]);
+		end_child(&conditions->list[i]);
 		stop_watching(&conditions->list[i]);
-		idmap_free(&conditions->list[i].delays, free);
+		process_usage_free(&conditions->list[i].usage);
 		thread_stalls_free(&conditions->list[i].stalling);
 	}
 }

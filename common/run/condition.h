@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Conditions of --when: "psi:cpu:20%", "wait>500ms", "stall>200ms", "cpu>90%", "runq>50%",
- * "rss>2G", "cmd:COMMAND", "signal". The kernel watches pressure
- * (Documentation/accounting/psi.rst); threads are read several times per limit; the rest is tested
- * once per interval.
+ * "runq:p99>10ms", "rss>2G", "cmd:COMMAND", "signal". The kernel watches pressure
+ * (Documentation/accounting/psi.rst); threads are read several times per limit; the tool runqlat
+ * measures percentiles; the rest is tested once per interval.
  */
 #ifndef CONDITION_H
 #define CONDITION_H
@@ -11,9 +11,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
-#include "base/idmap.h"
+#include "process/process_usage.h"
 #include "process/thread_stalls.h"
 
 #define CONDITIONS_MAX 8
@@ -47,10 +48,11 @@ struct condition {
 	} stalls[2]; /* totals of a pressure file: at least a window ago, and later */
 	struct conditions *all;
 
-	int fd;		     /* pressure file, pidfd of the command, or timer; -1: none */
-	pid_t child;	     /* the command; 0: none */
-	struct idmap delays; /* uint64_t by thread: time on run queues at the last test, ns */
-	uint64_t cpu_ns;     /* CPU time used at the last test */
+	int fd;	     /* pressure file, pidfd of the command, pipe or timer; -1: none */
+	pid_t child; /* the command, or runqlat; 0: none */
+	FILE *lines; /* fd as a stream: output of runqlat; NULL: none */
+	struct process_usage usage; /* at the last test; only for time on run queues */
+	uint64_t cpu_ns;	    /* CPU time used at the last test */
 	struct thread_stalls stalling;
 	uint64_t used_ns;    /* CPU time to read all threads, averaged */
 	uint64_t read_at_ns; /* threads are not read before */
@@ -66,13 +68,17 @@ struct conditions {
 	condition_fn *holds;
 	void *arg;
 	uint64_t tested_ns; /* time of the last test */
+
+	/* The run: its tool's name, and --interval. */
+	const char *tool;
+	uint64_t interval_ns;
 };
 
 /* An opt_parse_fn: adds a condition (dest: struct conditions *). */
 int conditions_parse(const char *what, const char *text, void *dest);
 
 /*
- * Begins to watch, after the members `target` to `arg` are set; they must stay valid. 0 or -errno,
+ * Begins to watch, once all members but `tested_ns` are set; they must stay valid. 0 or -errno,
  * printed.
  */
 int conditions_open(struct conditions *conditions);

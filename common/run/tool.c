@@ -424,6 +424,8 @@ static int start_capture(struct run *run)
 {
 	if (!run_captures(run))
 		return 0;
+	run->capture.conditions.tool = run->tool->name;
+	run->capture.conditions.interval_ns = run->interval_ns;
 	return run->out_is_stream ? msg_error("--when needs --output to files")
 				  : capture_start(&run->capture, run->loop);
 }

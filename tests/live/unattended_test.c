@@ -312,11 +312,39 @@ TEST(a_stall_is_seen_while_it_lasts)
 	check_stall("lock", "wait>200ms", "ms: blocked in futex");
 }
 
+/* Two threads on one CPU: each waits for the other's slices. The last tool has all in one file. */
+TEST(waits_for_a_cpu_are_seen_by_their_percentiles)
+{
+	static const char *const conditions[] = { "runq>5%", "runq:max>100us", "runq:p50>1h" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(conditions); i++) {
+		const char *folder = folder_make();
+		struct proc *work =
+			work_start("spin", "-t", "2", "-c", text_of("%d", usable_cpu(0)));
+		struct proc *tool = tool_start_on(work, "offcputime", "--interval", "200ms",
+						  "--output", text_of("%s/r.txt", folder), "--when",
+						  conditions[i], "--once", "--after", "0");
+
+		work_go(work);
+		if (i < 2) {
+			CHECK(proc_wait_for(tool, text_of("%s: ", conditions[i])));
+			proc_finish(tool);
+			CHECK(folder_count(folder) > 0);
+		} else {
+			proc_linger(tool, 1000);
+			tool_stop(tool);
+			CHECK_HAS(tool->err, "captures: 0, ");
+		}
+		proc_kill(work);
+	}
+}
+
 TEST(bad_captures_are_refused)
 {
 	static const char *const conditions[] = {
-		"psi:disk:5", "psi:cpu", "psi:cpu:0%", "psi:cpu:5%:1ms", "cpu>-1", "rss>x",
-		"wait>1ms",   "stall>",	 "cmd:",       "signals",	 "never"
+		"psi:disk:5", "psi:cpu",  "psi:cpu:0%", "psi:cpu:5%:1ms", "cpu>-1",
+		"rss>x",      "wait>1ms", "stall>",	"cmd:",		  "signals",
+		"runq:p98>1", "runq:p99", "never"
 	};
 	const char *path = text_of("%s/r.txt", folder_make());
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Memory, page faults and threads of processes. */
+#include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
 
+#include "base/clock.h"
 #include "process/process_usage.h"
 #include "child.h"
 #include "unit.h"
@@ -44,11 +47,15 @@ TEST(faults_of_the_window_are_counted)
 {
 	pid_t pid = getpid();
 	struct process_usage before = process_usage_read(&pid, 1), now;
+	char *text;
 	int faults;
 
 	touch_pages();
 	now = process_usage_read(&pid, 1);
 	CHECK_EQ(now.n_threads, 1);
+	text = process_usage_describe(&before, &now);
+	CHECK_HAS(text, "MiB (");
+	free(text);
 	faults = faults_of(process_usage_describe(&before, &now));
 	process_usage_free(&before);
 	process_usage_free(&now);
@@ -61,7 +68,7 @@ TEST(a_process_that_comes_or_goes_does_not_count)
 	struct process_usage one, both;
 	int comes, goes;
 	pid_t pids[2];
-	char c;
+	char c, *text;
 
 	CHECK_EQ(pipe(is_ready), 0);
 	pids[0] = getpid();
@@ -70,7 +77,9 @@ TEST(a_process_that_comes_or_goes_does_not_count)
 	one = process_usage_read(pids, 1);
 	both = process_usage_read(pids, 2);
 	end_child(pids[1]);
-	comes = faults_of(process_usage_describe(&one, &both));
+	text = process_usage_describe(&one, &both);
+	CHECK(text && !strstr(text, "MiB ("));
+	comes = faults_of(text);
 	goes = faults_of(process_usage_describe(&both, &one));
 	process_usage_free(&one);
 	process_usage_free(&both);
@@ -78,4 +87,43 @@ TEST(a_process_that_comes_or_goes_does_not_count)
 	close(is_ready[1]);
 	CHECK(comes >= 0 && comes < PAGES);
 	CHECK(goes == -1 || goes < PAGES);
+}
+
+static pthread_barrier_t both_run;
+
+static void *compute_and_wait(void *arg)
+{
+	uint64_t end_ns;
+
+	pthread_barrier_wait(&both_run);
+	end_ns = clock_thread_ns() + 30 * NS_PER_MS;
+	while (clock_thread_ns() < end_ns)
+		;
+	(void)!write(is_ready[1], "x", 1);
+	pause();
+	return arg;
+}
+
+/* Two threads that begin after the first moment, on one CPU. */
+TEST(waits_of_new_threads_count)
+{
+	pid_t pid = getpid();
+	struct process_usage before = process_usage_read(&pid, 1), now;
+	pthread_t threads[2];
+	cpu_set_t one;
+	char c;
+
+	CHECK_EQ(pipe(is_ready), 0);
+	CPU_ZERO(&one);
+	CPU_SET((size_t)sched_getcpu(), &one);
+	CHECK_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+	pthread_barrier_init(&both_run, NULL, 2);
+	for (int i = 0; i < 2; i++)
+		CHECK_EQ(pthread_create(&threads[i], NULL, compute_and_wait, NULL), 0);
+	for (int i = 0; i < 2; i++)
+		CHECK_EQ(read(is_ready[0], &c, 1), 1);
+	now = process_usage_read(&pid, 1);
+	CHECK(process_usage_waited_ns(&before, &now) > 20 * NS_PER_MS);
+	process_usage_free(&before);
+	process_usage_free(&now);
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Executes the tool locks; see locks_alias.h. */
 #include <errno.h>
-#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/msg.h"
 #include "offcputime/locks_alias.h"
+#include "run/child.h"
 
 #define OPTION "--locks"
 
@@ -32,19 +33,17 @@ static void drop_word(int argc, char **argv, int at)
 int run_locks(int argc, char **argv)
 {
 	static char old_name[] = "offcputime", locks[] = "locks";
-	char path[PATH_MAX] = "", *name;
+	char *program;
 
 	msg_set_name(old_name);
 	msg_quiet = find_word(argc, argv, "--quiet");
 	msg_info(OPTION " has become the tool locks");
-	if (readlink("/proc/self/exe", path, sizeof(path) - 1) > 0) {
-		name = strrchr(path, '/') + 1;
-		if (!strcmp(name, old_name))
-			memcpy(name, locks, sizeof(locks));
-		drop_word(argc, argv, find_word(argc, argv, OPTION));
-		argv[0] = locks;
-		execv(path, argv);
-	}
-	msg_errno(-errno, OPTION ": %s: exec failed", path);
+	program = child_find_tool(old_name, locks);
+	drop_word(argc, argv, find_word(argc, argv, OPTION));
+	argv[0] = locks;
+	if (program)
+		execv(program, argv);
+	msg_errno(-errno, OPTION ": %s: exec failed", program ? program : locks);
+	free(program);
 	return 1;
 }
