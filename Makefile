@@ -90,7 +90,7 @@ $(sort $(addsuffix /.versions,$(O) $(PARTS) $(OBJECTS))): Makefile
 	@echo $(ARCH) >$@
 
 # The BPF side: compiled, freed of names for each branch, linked by bpftool, freed of most source lines (BPF_LINES=1
-# keeps them), and turned into a skeleton.
+# keeps them), linked again, which drops their text, and turned into a skeleton.
 vpath %.bpf.c bpf
 
 $(PARTS)/bpf/%.tmp.o: %.bpf.c $(PARTS)/.versions
@@ -100,7 +100,8 @@ $(PARTS)/bpf/%.tmp.o: %.bpf.c $(PARTS)/.versions
 
 $(PARTS)/bpf/%.bpf.o: $(PARTS)/bpf/%.tmp.o bpf/few_lines
 	$(Q)$(BPFTOOL) gen object $@ $<
-	$(if $(BPF_LINES),,$(if $(LLVM_OBJCOPY),$(Q)LLVM_OBJCOPY='$(LLVM_OBJCOPY)' bpf/few_lines $@))
+	$(if $(BPF_LINES),,$(if $(LLVM_OBJCOPY),$(Q)LLVM_OBJCOPY='$(LLVM_OBJCOPY)' bpf/few_lines $@ && \
+		mv $@ $@.all && $(BPFTOOL) gen object $@ $@.all && rm $@.all))
 
 $(PARTS)/skel/%.skel.h: $(PARTS)/bpf/%.bpf.o bpf/skeleton
 	$(Q)mkdir -p $(@D) && BPFTOOL='$(BPFTOOL)' bpf/skeleton $< $*_bpf >$@
