@@ -2,6 +2,7 @@
 /* State of processes, from /proc; see procstate.h. */
 #include <ctype.h>
 #include <dirent.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -20,6 +21,49 @@
 #include "process/procstate.h"
 
 #define THREAD_FILE_MAX_BYTES 16384
+
+/* Returns a process's interface of system calls: 32-bit programs have other numbers. */
+static enum call_abi find_abi(pid_t pid, pid_t tid)
+{
+	char *path = mem_printf("/proc/%d/task/%d/exe", pid, tid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	Elf32_Ehdr header = {};
+	bool is_32_bit = fd >= 0 && read(fd, &header, sizeof(header)) == sizeof(header) &&
+			 header.e_ident[EI_CLASS] == ELFCLASS32;
+
+	free(path);
+	if (fd >= 0)
+		close(fd);
+	return is_32_bit && header.e_machine != EM_X86_64 ? CALL_COMPAT : CALL_NATIVE;
+}
+
+/* Parses "running", "-1 SP PC" for a thread outside of calls, or "NUMBER ARG... SP PC". */
+bool thread_call_read(struct thread_call *call, pid_t pid, pid_t tid)
+{
+	char *text = thread_file(pid, tid, "syscall");
+	uint64_t *args = call->args;
+	bool is_read = text;
+	int n = 0;
+
+	*call = (struct thread_call){ .number = -2 };
+	if (text)
+		n = sscanf(text,
+			   "%" SCNi32 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64
+			   " %" SCNx64 " %" SCNx64 " %" SCNx64,
+			   &call->number, &args[0], &args[1], &args[2], &args[3], &args[4],
+			   &args[5], &call->sp, &call->pc);
+	if (n == 3 && call->number == -1) {
+		call->sp = args[0];
+		call->pc = args[1];
+	}
+	if (n > 0 && !call->sp && !call->pc)
+		call->number = -1;
+	if (call->number >= 0)
+		call->abi = find_abi(pid, tid);
+	call->is_off_cpu = n > 0;
+	free(text);
+	return is_read;
+}
 
 static char *read_proc(pid_t pid, const char *file)
 {

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "abi/call_record.h"
+
 /*
  * The name of process 0: the total of all processes outside of the tool's pid namespace, which have
  * no pid in it.
@@ -34,6 +36,17 @@ bool process_stat_read(struct process_stat *stat, pid_t pid);
 
 /* Returns a file of a thread's folder as text, freed with free(); NULL: it can't be read. */
 char *thread_file(pid_t pid, pid_t tid, const char *name);
+
+/* A system call that a thread is in, of proc_pid_syscall(5). */
+struct thread_call {
+	bool is_off_cpu;   /* the thread doesn't run: the rest is known */
+	enum call_abi abi; /* interface that the number is of */
+	int32_t number;	   /* -1: in no call, -2: unknown */
+	uint64_t args[6], sp, pc;
+};
+
+/* False: the file can't be read. A thread of the kernel is in no call, and has sp and pc 0. */
+bool thread_call_read(struct thread_call *call, pid_t pid, pid_t tid);
 
 /* A thread's times, as the scheduler counts them (Documentation/scheduler/sched-stats.rst). */
 struct thread_times {

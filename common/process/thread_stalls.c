@@ -98,9 +98,9 @@ static bool is_stall(const char *call, const uint64_t *args, uint64_t sp)
 					     "sendmsg", "sendto",    "splice",	 "write",
 					     "writev",	"semtimedop" };
 
-	if (!strcmp(call, "futex"))
+	if (!strcmp(call, "futex") || !strcmp(call, "futex_time64"))
 		return waits_for_mutex(args, sp);
-	if (!strcmp(call, "fcntl"))
+	if (!strcmp(call, "fcntl") || !strcmp(call, "fcntl64"))
 		return args[1] == F_SETLKW || args[1] == F_OFD_SETLKW;
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
 		if (!strcmp(call, calls[i]))
@@ -111,19 +111,13 @@ static bool is_stall(const char *call, const uint64_t *args, uint64_t sp)
 /* Returns the name of the call in which a sleeping thread stalls; NULL: it doesn't. */
 static const char *read_stall(pid_t pid, pid_t tid)
 {
-	char *text = thread_file(pid, tid, "syscall");
-	const char *call = NULL;
-	uint64_t args[6], sp;
-	int32_t number;
+	struct thread_call call;
+	const char *name;
 
-	if (text &&
-	    sscanf(text,
-		   "%" SCNi32 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64
-		   " %" SCNx64 " %" SCNx64,
-		   &number, &args[0], &args[1], &args[2], &args[3], &args[4], &args[5], &sp) == 8)
-		call = syscall_name(CALL_NATIVE, number);
-	free(text);
-	return call && is_stall(call, args, sp) ? call : NULL;
+	if (!thread_call_read(&call, pid, tid))
+		return NULL;
+	name = syscall_name(call.abi, call.number);
+	return name && is_stall(name, call.args, call.sp) ? name : NULL;
 }
 
 /* ---- threads ---- */

@@ -155,10 +155,15 @@ TEST(process_that_is_named_twice_is_read_once)
 	CHECK_EQ(folded_sum(twice->out, NULL, NULL), folded_sum(once->out, NULL, NULL));
 }
 
-/* A program of 32 bits that calls pause(), which is number 29 there, and 34 natively. */
+/* A program of 32 bits that waits for a mutex by futex(2), which is number 240 there. */
 static bool write_i386(const char *path)
 {
-	static const uint8_t code[] = { 0xb8, 29, 0, 0, 0, 0xcd, 0x80, 0xeb, 0xf7 };
+	static const uint8_t code[] = { 0xb8, 240,  0,	  0,	0, /* mov eax, 240 */
+					0xbb, 0x70, 0x80, 0x04, 8, /* mov ebx, BASE + 0x70 */
+					0xb9, 0x80, 0,	  0,	0, /* mov ecx, 0x80 */
+					0xba, 2,    0,	  0,	0, /* mov edx, 2 */
+					0x31, 0xf6, 0xcd, 0x80,	   /* xor esi, esi; int 0x80 */
+					0xeb, 0xe6, 0,	  0,	2, 0, 0, 0 };
 	enum { BASE = 0x8048000, SIZE = sizeof(Elf32_Ehdr) + sizeof(Elf32_Phdr) + sizeof(code) };
 	const Elf32_Ehdr header = { .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS32,
 						 ELFDATA2LSB, EV_CURRENT },
@@ -197,14 +202,18 @@ TEST(system_calls_of_32_bits_have_their_name)
 	CHECK(write_i386(path));
 	work = work_start_in(NULL, NULL, "/bin/sh", ARGV("sh", "-c", run, path));
 	work_go(work);
-	for (int s = 0; s < 60 && call && strncmp(call, "29 ", 3) != 0; s++) {
+	for (int s = 0; s < 60 && call && strncmp(call, "240 ", 4) != 0; s++) {
 		proc_linger(work, 1000);
 		call = file_read(text_of("/proc/%d/syscall", work->pid));
 	}
 	if (!call)
 		SKIP("the kernel runs no i386 programs");
 	tool = tool_run("dump", "-p", pid_text(work->pid));
-	CHECK_HAS(tool->out, ", in pause (i386) ");
+	CHECK_HAS(tool->out, ", in futex (i386) ");
+	tool = tool_start_on(work, "runqlat", "--interval", "100ms", "--output",
+			     text_of("%s/r.txt", folder_make()), "--when", "wait>100ms", "--once");
+	CHECK(proc_wait_for(tool, "ms: blocked in futex"));
+	proc_finish(tool);
 }
 
 TEST(process_that_is_gone_is_an_error)

@@ -207,8 +207,8 @@ static void add_thread(struct snapshot *s, const struct thread_state *t, uint64_
 				 .value = 1,
 				 .columns = { COLUMN_ABSENT, (uint64_t)t->tid } };
 
-	if (t->is_off_cpu && t->call >= 0)
-		sample.remark = syscall_label(call, sizeof(call), t->abi, t->call);
+	if (t->is_off_cpu && t->call.number >= 0)
+		sample.remark = syscall_label(call, sizeof(call), t->call.abi, t->call.number);
 	s->n_frames = 0;
 	append_user(s, stack_id);
 	if (t->is_off_cpu)

@@ -8,21 +8,19 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "abi/call_record.h"
 #include "abi/filter.h"
 #include "abi/unwind_layout.h"
+#include "process/procstate.h"
 
 #define KERNEL_DEPTH 64
 
 struct thread_state {
 	pid_t pid, tid;
 	char comm[TASK_COMM_LEN + 1];
-	char state;	   /* letter as in proc_pid_stat(5): 'R', 'S', 'D', ...; '?': unknown */
-	int32_t call;	   /* number of the system call; -1: none, -2: unknown */
-	enum call_abi abi; /* interface that the number is of */
-	uint64_t args[6];  /* its arguments */
-	bool is_denied;	   /* its call and registers may not be read */
-	bool is_off_cpu;   /* it doesn't run; unless of the kernel, thread has its registers */
+	char state; /* letter as in proc_pid_stat(5): 'R', 'S', 'D', ...; '?': unknown */
+	struct thread_call call;
+	bool is_denied;	 /* its call and registers may not be read */
+	bool is_off_cpu; /* it doesn't run; unless of the kernel, thread has its registers */
 	struct unwind_thread thread;
 	bool has_kernel; /* the kernel stack could be read */
 	size_t n_kernel; /* names of the kernel stack's functions, leaf first */
