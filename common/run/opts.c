@@ -14,13 +14,26 @@
 #define FIRST_LONG_ID  256 /* first getopt_long() value of long options, above all letters */
 #define NAME_BYTES_MAX 64
 
-/* Returns the option's letter, or the tool's own letter for it; 0: none. */
-static char letter_of(const struct opt_set *set, const struct opt *opt)
+static char wanted_letter(const struct opt_set *set, const struct opt *opt)
 {
 	for (const struct opt_letter *own = set->letters; own && own->letter; own++)
 		if (!strcmp(opt->name, own->name))
 			return own->letter;
 	return strcmp(opt->name, "tid") ? opt->letter : set->tid_letter;
+}
+
+/*
+ * Returns the option's letter, or the tool's own letter for it; 0: none, or an earlier option has
+ * it: the tool's options precede those of modules.
+ */
+static char letter_of(const struct opt_set *set, const struct opt *opt)
+{
+	char letter = wanted_letter(set, opt);
+
+	for (size_t i = 0; letter && i < set->n_uses && set->uses[i].opt != opt; i++)
+		if (wanted_letter(set, set->uses[i].opt) == letter)
+			return 0;
+	return letter;
 }
 
 static void add_section(struct opt_set *set, const struct opt_section *section)

@@ -264,7 +264,9 @@ TEST(help_lists_options_by_section_wrapped_at_80_columns)
 		"                              a_word_that_is_longer_than_all_of_a_line_could_"
 		"ever_hold\n");
 	CHECK(!strstr(help, "nothing:"));
-	set.tid_letter = 'L';
-	CHECK_HAS(help_text(), "  -L, --tid TID               a thread\n");
+	set.tid_letter = 't';
+	CHECK_HAS(help_text(), "  -t, --tid TID               a thread\n");
+	set.tid_letter = 'L'; /* the tool's own */
+	CHECK_HAS(help_text(), "      --tid TID               a thread\n");
 	set.tid_letter = 0;
 }
