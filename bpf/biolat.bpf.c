@@ -7,11 +7,13 @@
  * The filter tests the submitting task, which is current when the request is created; for a kernel
  * thread, it tests the cgroup that is charged for the request.
  */
+#define STACK_RECURS
 #define TASK_READ(task, field) (HAS_TYPED_CURRENT ? (task)->field : BPF_CORE_READ(task, field))
 
 #include "abi/biolat.h"
 #include "lib/hist.bpf.h"
 #include "lib/filter.bpf.h"
+#include "stack/stack.bpf.h"
 
 #define PF_WQ_WORKER 0x20
 #define REQUEST_BIOS 1024 /* bios of a request that are looked at: 4 MB of single pages */
@@ -166,10 +168,24 @@ static __noinline void request_own(struct biolat_request *request, struct bio *b
 	}
 }
 
-static __always_inline void own_request(struct biolat_request *request, struct request *rq)
+/* Inlined: calls nest no deeper than eight functions. */
+static __always_inline void take_stack(void *ctx, struct biolat_request *request)
+{
+	request->user_id = stack_intern_user(ctx);
+	request->kernel_id = stack_intern_kernel_current(ctx);
+}
+
+/*
+ * Programs that take the owner's stack have names of their own, "stack_...": without stacks, they
+ * and what they call are not loaded.
+ */
+static __always_inline void own_request(void *ctx, struct biolat_request *request,
+					struct request *rq, bool with_stack)
 {
 	request->made_ns = rq->start_time_ns;
 	request_own(request, rq->bio, rq->cmd_flags);
+	if (with_stack && request->is_wanted)
+		take_stack(ctx, request);
 }
 
 /*
@@ -244,8 +260,22 @@ static __noinline void count_times(struct request *rq, __u64 issued_ns, __u64 no
 	count_by_parts(&facts, now_ns - made_ns, TIME_TOTAL);
 }
 
-static __noinline void report_slow(const struct biolat_request *request, const struct facts *facts,
-				   __u64 made_ns, __u64 now_ns)
+/* Counts ns, of n requests, for the owner's stack; n 0: only records that the stack recurs. */
+static __noinline void count_by_stack(const struct biolat_request *request, __u64 ns, __u64 n)
+{
+	struct stack_key key = {
+		.user_id = request->user_id,
+		.kernel_id = request->kernel_id,
+		.cgroup_id = stack_settings.cgroup ? request->cgroup : 0,
+		.tgid = request->tgid == PROCESS_WRITEBACK ? 0 : request->tgid,
+	};
+
+	__builtin_memcpy(key.comm, request->comm, sizeof(key.comm));
+	stack_count(&key, ns, n);
+}
+
+static __noinline void send_slow(const struct biolat_request *request, const struct facts *facts,
+				 __u64 made_ns, __u64 now_ns)
 {
 	struct biolat_slow *slow;
 
@@ -261,6 +291,8 @@ static __noinline void report_slow(const struct biolat_request *request, const s
 	slow->key = key_of_operation(facts->flags);
 	slow->cgroup = request->cgroup;
 	slow->tgid = request->tgid;
+	slow->user_id = request->user_id;
+	slow->kernel_id = request->kernel_id;
 	__builtin_memcpy(slow->comm, request->comm, sizeof(slow->comm));
 	bpf_probe_read_kernel_str(slow->disk, sizeof(slow->disk), facts->name);
 	bpf_ringbuf_submit(slow, 0);
@@ -276,10 +308,21 @@ static __always_inline bool is_slow(const struct biolat_request *request, __u64 
 	return now_ns - (made_ns ? made_ns : request->issued_ns) >= settings.slower_ns;
 }
 
+static __always_inline void report_if_slow(const struct biolat_request *request,
+					   const struct facts *facts, __u64 made_ns, __u64 now_ns)
+{
+	if (settings.by == BY_STACK)
+		count_by_stack(request, 0, 0);
+	if (is_slow(request, made_ns, now_ns))
+		send_slow(request, facts, made_ns, now_ns);
+}
+
 /* Counts the total of all requests, or that of the owner. */
 static __always_inline void count_by_owner(const struct biolat_request *request, __u64 value)
 {
-	if (settings.by == BY_PROCESS)
+	if (settings.by == BY_STACK)
+		count_by_stack(request, value, 1);
+	else if (settings.by == BY_PROCESS)
 		hist_record_by_key(value, request->tgid, request->comm);
 	else if (settings.by == BY_CGROUP)
 		hist_record_by_key(value, request->cgroup, NULL);
@@ -304,8 +347,7 @@ static __noinline void request_count(struct request *rq, struct biolat_request *
 	if (settings.slower_ns) {
 		made_ns = request_made_ns(rq);
 		facts = facts_of_request(rq);
-		if (is_slow(request, made_ns, now_ns))
-			report_slow(request, &facts, made_ns, now_ns);
+		report_if_slow(request, &facts, made_ns, now_ns);
 	} else if (settings.by == BY_PARTS && settings.of_bytes) {
 		facts = facts_of_request(rq);
 		count_by_parts(&facts, value, 0);
@@ -388,29 +430,52 @@ int biolat_requeue(const __u64 *ctx)
  * Records the owner; since 6.5 (commit 5a80bd075f3b), in the context of the submitting task. Since
  * 6.13 the kernel sets the request's creation time after this event.
  */
-SEC("tp_btf/block_io_start")
-int BPF_PROG(biolat_start, struct request *rq)
+static __always_inline int request_start(__u64 *ctx, bool with_stack)
 {
+	struct request *rq = (void *)raw_tp_arg(ctx, 0);
 	struct biolat_request *request = request_find_or_claim(rq);
 
 	if (request)
-		own_request(request, rq);
+		own_request(ctx, request, rq, with_stack);
 	return 0;
+}
+
+SEC("tp_btf/block_io_start")
+int biolat_start(__u64 *ctx)
+{
+	return request_start(ctx, false);
+}
+
+SEC("tp_btf/block_io_start")
+int stack_start(__u64 *ctx)
+{
+	return request_start(ctx, true);
 }
 
 /*
  * Records the owner before 6.5. Nearly always the submitting task inserts or issues the request; a
  * kernel worker inserts requests that wait for a flush of the disk's cache.
  */
-SEC("tp_btf/block_rq_insert")
-int biolat_insert(const __u64 *ctx)
+static __always_inline int request_insert(__u64 *ctx, bool with_stack)
 {
 	struct request *rq = request_of_queue(ctx);
 	struct biolat_request *request = request_find_or_claim(rq);
 
 	if (request && !is_owned(rq, request))
-		own_request(request, rq);
+		own_request(ctx, request, rq, with_stack);
 	return 0;
+}
+
+SEC("tp_btf/block_rq_insert")
+int biolat_insert(__u64 *ctx)
+{
+	return request_insert(ctx, false);
+}
+
+SEC("tp_btf/block_rq_insert")
+int stack_insert(__u64 *ctx)
+{
+	return request_insert(ctx, true);
 }
 
 static __always_inline bool is_on_device(struct request *rq)
@@ -419,8 +484,7 @@ static __always_inline bool is_on_device(struct request *rq)
 	       request_part_number(rq) == settings.device;
 }
 
-SEC("tp_btf/block_rq_issue")
-int biolat_issue(const __u64 *ctx)
+static __always_inline int request_issue(__u64 *ctx, bool with_stack)
 {
 	struct request *rq = request_of_queue(ctx);
 	struct biolat_request *request;
@@ -433,11 +497,23 @@ int biolat_issue(const __u64 *ctx)
 		return 0;
 	}
 	if (settings.has_owners && !is_owned(rq, request))
-		own_request(request, rq);
+		own_request(ctx, request, rq, with_stack);
 	if (settings.has_owners && !request->is_wanted)
 		return 0;
 	request->issued_ns = bpf_ktime_get_ns();
 	return 0;
+}
+
+SEC("tp_btf/block_rq_issue")
+int biolat_issue(__u64 *ctx)
+{
+	return request_issue(ctx, false);
+}
+
+SEC("tp_btf/block_rq_issue")
+int stack_issue(__u64 *ctx)
+{
+	return request_issue(ctx, true);
 }
 
 /* ---- bios at the top, instead of requests ---- */
@@ -467,9 +543,9 @@ static __always_inline __u32 operation_of_bio(struct bio *bio)
  * Runs when a bio enters the block layer, in the context of the submitting task. The drivers of
  * stacked devices may send the same bio on to another device, where it has no second event.
  */
-SEC("tp_btf/block_bio_queue")
-int BPF_PROG(biolat_bio_start, struct bio *bio)
+static __always_inline int bio_start(__u64 *ctx, bool with_stack)
 {
+	struct bio *bio = (void *)raw_tp_arg(ctx, 0);
 	struct biolat_request *request;
 	struct gendisk *disk;
 
@@ -491,8 +567,22 @@ int BPF_PROG(biolat_bio_start, struct bio *bio)
 	request->flags = operation_of_bio(bio);
 	request->sector = bio->bi_iter.bi_sector;
 	request->bytes = bio->bi_iter.bi_size;
+	if (with_stack)
+		take_stack(ctx, request);
 	request->issued_ns = bpf_ktime_get_ns();
 	return 0;
+}
+
+SEC("tp_btf/block_bio_queue")
+int biolat_bio_start(__u64 *ctx)
+{
+	return bio_start(ctx, false);
+}
+
+SEC("tp_btf/block_bio_queue")
+int stack_bio_start(__u64 *ctx)
+{
+	return bio_start(ctx, true);
 }
 
 static __noinline void bio_count(struct biolat_request *request, __u64 now_ns)
@@ -504,8 +594,8 @@ static __noinline void bio_count(struct biolat_request *request, __u64 now_ns)
 		count_by_parts(&facts, value, 0);
 	else if (!settings.slower_ns)
 		count_by_owner(request, value);
-	else if (is_slow(request, 0, now_ns))
-		report_slow(request, &facts, 0, now_ns);
+	else
+		report_if_slow(request, &facts, 0, now_ns);
 }
 
 static __always_inline void bio_end(void *bio, __s32 status)

@@ -4,8 +4,6 @@
  * requested also their time in the queue, as histograms; counts requests that fail or are in
  * flight.
  */
-#include <errno.h>
-
 #include "abi/biolat.h"
 #include "base/clock.h"
 #include "biolat/groups.h"
@@ -15,8 +13,9 @@
 #include "modules/histograms.h"
 #include "modules/numbers.h"
 #include "modules/target.h"
-#include "run/bpfmap.h"
 #include "run/tool.h"
+#include "stacks/stacks.h"
+#include "stacks/unwind_maps.h"
 
 #include "biolat.skel.h"
 
@@ -40,17 +39,14 @@ static const struct opt opts[] = {
 	  "split by container (from cgroup paths)" },
 	{ 0, "slower", "MS", OPT_DURATION(struct groups, slower_ns, NS_PER_MS),
 	  "print requests of at least MS, one per line", "bytes" },
+	{ 0, "stacks", NULL, OPT_FLAG(struct groups, stacks),
+	  "total device time per submitter's stack; also below lines" },
 	{},
 };
 
 static const struct hist_grouping *grouping(const struct run *run)
 {
 	return groups_find(run->options);
-}
-
-static bool wants_lines(const struct run *run)
-{
-	return ((const struct groups *)run->options)->slower_ns > 0;
 }
 
 static const struct hist_unit *unit(const struct run *run)
@@ -66,56 +62,73 @@ static const struct histograms_spec histograms = {
 	.in_interrupts = true,
 };
 
-/* Returns the size of the table of requests: a power of two. */
-static uint32_t count_requests(const struct run *run)
+static int report_lines(struct run *run)
 {
-	uint32_t n = BIOLAT_TRIES;
+	int err = events_report(run);
 
-	while (n < (run_given(run, "entries") ? histograms_entries(run) : BIOLAT_REQUESTS))
-		n *= 2;
-	return n;
-}
-
-static int configure(struct run *run)
-{
-	const struct groups *groups = run->options;
-	struct biolat_settings settings = {
-		.writeback = "[writeback]",
-		.by = groups_by(groups),
-		.parts = groups_parts(groups),
-		.of_bytes = groups->bytes,
-		.has_bytes = groups->bytes || groups->slower_ns,
-		.slower_ns = groups->slower_ns,
-		.device = groups->device.number,
-	};
-
-	settings.has_owners = wants_lines(run) || settings.by == BY_PROCESS ||
-			      settings.by == BY_CGROUP || !target_is_everything(run);
-	settings.last_request = count_requests(run) - 1;
-	bpf_map__set_max_entries(map_find(run, "requests"), settings.last_request + 1);
-	return map_set_settings(run, ".rodata.biolat", &settings, sizeof(settings)) ||
-			       programs_choose(run, groups->top, settings.has_owners)
-		       ? -EINVAL
-		       : 0;
+	if (!err && groups_want_stacks(run))
+		stacks_end_events(run);
+	return err;
 }
 
 static int report(struct run *run)
 {
 	int err;
 
-	if (wants_lines(run))
-		return events_report(run);
+	if (groups_want_lines(run))
+		return report_lines(run);
 	err = leftovers_read(run);
 	if (!err && run->is_metrics)
 		leftovers_report(run);
 	if (!err)
-		err = histograms_report(run);
+		err = groups_are_stacks(run) ? stacks_report(run) : histograms_report(run);
 	if (!err && !run->is_metrics)
 		leftovers_report(run);
 	return err;
 }
 
 DEFINE_SKELETON(biolat);
+
+/* Programs that walk stacks; a run has one or two of them. */
+static const char *const walkers[] = { "stack_start", "stack_insert", "stack_issue",
+				       "stack_bio_start", NULL };
+static const struct column columns[] = { { .name = "requests", .pprof = "requests" }, {} };
+
+/* Requests have their stack's id until they are completed, maybe for long: like waits. */
+static const struct stacks_spec stacks = {
+	.raw_unit = "nanoseconds",
+	.divisor = NS_PER_US,
+	.type = "device",
+	.are_waits = true,
+	.columns = columns,
+	.walkers = walkers,
+};
+static const struct stacks_spec stacks_of_lines = { .walkers = walkers };
+
+/* clang-format off */
+#define MODULES(stacks)                                          \
+	{ { &target_module },                                    \
+	  { &histograms_module, &histograms },                   \
+	  { &leftovers_module },                                 \
+	  { &slow_module, NULL, groups_want_lines },             \
+	  { &events_module, &slow_events, groups_want_lines },   \
+	  { &stacks_module, stacks, groups_want_stacks },        \
+	  { &stacks_top_module },                                \
+	  { &unwind_module, NULL, stacks_want_user },            \
+	  { &numbers_module } }
+/* clang-format on */
+
+static const struct tool by_stack = {
+	.name = "biolat",
+	.unit = "microseconds",
+	.sums = true,
+	.operands = OPERANDS_INTERVAL,
+	.modules = MODULES(&stacks),
+	.skeleton = &skeleton,
+	.check = groups_check,
+	.configure = programs_configure,
+	.report = report,
+};
 
 static const struct tool biolat = {
 	.name = "biolat",
@@ -124,24 +137,21 @@ static const struct tool biolat = {
 		    "  biolat -Q 10 1       # is it the disk, or the queue before it?\n"
 		    "  biolat -DF 10 1      # a histogram per disk and operation\n"
 		    "  biolat -P 10 1       # whose requests?\n"
+		    "  biolat -f 10 1 | flamegraph.pl  # from which code?\n"
 		    "  biolat --slower 100  # single requests of 100 ms or more\n",
-	.usual = "pid queue per-disk per-operation disk pids per-container milliseconds format "
-		 "output",
+	.usual = "pid queue per-disk per-operation disk pids per-container folded format output",
 	.unit = "requests",
 	.operands = OPERANDS_INTERVAL,
 	.letters = { { 'c', "cgroup" } },
 	.opts = opts,
 	.options = DEFAULTS(defaults),
-	.modules = { { &target_module },
-		     { &histograms_module, &histograms },
-		     { &leftovers_module },
-		     { &slow_module, NULL, wants_lines },
-		     { &events_module, &slow_events, wants_lines },
-		     { &numbers_module } },
+	.modules = MODULES(&stacks_of_lines),
 	.skeleton = &skeleton,
 	.check = groups_check,
-	.configure = configure,
+	.configure = programs_configure,
 	.report = report,
+	.other = &by_stack,
+	.wants_other = groups_are_stacks,
 };
 
 int main(int argc, char **argv)

@@ -10,6 +10,7 @@ enum biolat_by {
 	BY_PARTS, /* key by time, disk and operation, each if requested */
 	BY_PROCESS,
 	BY_CGROUP,
+	BY_STACK, /* with slower_ns, too: stacks are recorded */
 };
 
 struct biolat_settings {
@@ -76,6 +77,8 @@ struct biolat_request {
 	__u64 sector;
 	__u32 disk_number;
 	__u32 flags;
+	/* BY_STACK: stacks of the submitting task; 0: none */
+	__u64 user_id, kernel_id;
 };
 
 #define CLAIM_OF_MOVED (1U << 16)
@@ -85,6 +88,7 @@ struct biolat_slow {
 	__u64 queue_ns, device_ns;
 	__u64 sector, bytes;
 	__u64 key; /* operation and its classes, as in a BY_PARTS key */
+	__u64 user_id, kernel_id;
 	__u64 cgroup;
 	__u32 tgid;
 	char comm[TASK_COMM_LEN];

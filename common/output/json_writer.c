@@ -58,7 +58,7 @@ static void print_json_frame(struct json *json, const struct frame *frame)
 	json_close(json, '}');
 }
 
-static void print_json_frames(struct json *json, const void *data)
+void writer_print_json_frames(struct json *json, const void *data)
 {
 	const struct sample *s = data;
 
@@ -68,8 +68,8 @@ static void print_json_frames(struct json *json, const void *data)
 	json_close(json, ']');
 }
 
-/* Prints frames as in folded stacks, root first; quotes become \xNN, as CSV would double them. */
-static void print_frames(FILE *f, const void *data)
+/* Quotes become \xNN, as CSV would double them. */
+void writer_print_frames(FILE *f, const void *data)
 {
 	static const struct writer_style plain;
 	const struct sample *s = data;
@@ -98,7 +98,8 @@ static const struct table_column columns[] = {
 	{ "cgroup" },
 	{ "container_id" },
 	{ "unit_name" },
-	{ "frames", .kind = CELL_NESTED, .print = print_frames, .print_json = print_json_frames },
+	{ "frames", .kind = CELL_NESTED, .print = writer_print_frames,
+	  .print_json = writer_print_json_frames },
 };
 
 _Static_assert(PROFILE_COLUMNS == 6, "as many columns without a name");

@@ -8,7 +8,7 @@
 #include "base/escape.h"
 #include "output/writer.h"
 
-static void print_frames(FILE *f, const struct sample *s, const struct writer_style *style)
+void writer_print_lines(FILE *f, const struct sample *s, const struct writer_style *style)
 {
 	size_t border = style->delimiter ? writer_border(s) : 0;
 
@@ -61,7 +61,7 @@ static void write_text(FILE *f, struct profile *p, const struct writer_style *st
 		writer_pause(style, i);
 		if (!s->value)
 			continue;
-		print_frames(f, s, style);
+		writer_print_lines(f, s, style);
 		print_task(f, s);
 		print_value(f, p, s);
 	}

@@ -82,6 +82,15 @@ bool writer_is_idle(const struct sample *s);
 void svg_write_part(FILE *f, struct profile *p, const struct writer_style *style, const char *part,
 		    bool (*takes)(const struct sample *s), size_t max_bytes);
 
+/*
+ * Print a sample's frames: as lines of text, leaf first; and, as print functions of a table's
+ * column, in one line of CSV, root first, and as a member of a JSON object.
+ */
+struct json;
+void writer_print_lines(FILE *f, const struct sample *s, const struct writer_style *style);
+void writer_print_frames(FILE *f, const void *sample);
+void writer_print_json_frames(struct json *json, const void *sample);
+
 /* For text and folded stacks: a comment. */
 void writer_note_line(FILE *f, const char *reason, const char *moment);
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/epoch.h"
 #include "base/mem.h"
 #include "base/msg.h"
 #include "modules/cgroup_filter.h"
@@ -170,6 +171,8 @@ struct stacks {
 	struct left_out left_out;
 	struct stack_flaws *flaws;
 	unsigned int n_begun;	    /* number of output files begun */
+	struct profile *event;	    /* contains the last single event; NULL: none */
+	uint64_t events_aged_ns;    /* time of the last resolver_end_report() for single events */
 	struct process_usage usage; /* of the target when the report's window began; only for md */
 };
 
@@ -326,6 +329,8 @@ static int check_stacks(struct run *run)
 {
 	struct stacks *stacks = stacks_of(run);
 
+	if (!run_wants(run, &stacks_module))
+		return 0;
 	report_memory_choose(run, &stacks->symbols);
 	if (stacks_top_is_asked_for(run)) {
 		/* the view has the same values as text output */
@@ -746,7 +751,7 @@ static struct profile *new_profile(const struct making *making)
 			   resolver_frame_table(making->stacks->resolver));
 }
 
-static int make_report(struct run *run, const struct writer *writer)
+static struct making new_making(struct run *run, const struct writer *writer)
 {
 	const struct stacks_spec *spec = spec_of(run);
 	struct stacks *stacks = stacks_of(run);
@@ -766,11 +771,20 @@ static int make_report(struct run *run, const struct writer *writer)
 			     .read_definitions = stack_rings_catch_up,
 			     .arg = &stacks->rings },
 	};
+
+	making.profile.profile = new_profile(&making);
+	return making;
+}
+
+static int make_report(struct run *run, const struct writer *writer)
+{
+	struct stacks *stacks = stacks_of(run);
+	struct making making;
 	int err;
 
 	report_memory_begin(run);
 	begin_account(run);
-	making.profile.profile = new_profile(&making);
+	making = new_making(run, writer);
 	err = collect(&making);
 	profile_scale(making.profile.profile, divisor_of(run) / written_divisor(&making));
 	account(&making);
@@ -812,10 +826,58 @@ int stacks_report(struct run *run)
 	return goes_aside(run) ? report_aside(run) : make_report(run, stacks_of(run)->writer);
 }
 
+/* ---- single events ---- */
+
+/* Begins the next event. Ages what earlier ones have left: there may be no reports. */
+static struct making begin_event(struct run *run)
+{
+	struct stacks *stacks = stacks_of(run);
+	uint64_t now_ns = clock_now_ns();
+	struct making making;
+
+	profile_free(stacks->event);
+	if (now_ns - stacks->events_aged_ns >= EPOCH_NS) {
+		resolver_end_report(stacks->resolver, now_ns);
+		stacks->events_aged_ns = now_ns;
+	}
+	making = new_making(run, stacks->writer);
+	stacks->event = making.profile.profile;
+	return making;
+}
+
+const struct sample *stacks_event(struct run *run, const struct stack_key *key)
+{
+	const struct stacks_value one = { .value = 1 };
+	struct stacks *stacks = stacks_of(run);
+	struct making making = begin_event(run);
+
+	stack_profile_add(&making.profile, key, &one);
+	stack_reasons_add(&stacks->reasons, &making.profile.reasons);
+	left_out_add(&stacks->left_out, &making.profile.left_out);
+	loss_add(run, "without their stack: ring buffer full", making.profile.undefined);
+	return profile_count(stacks->event) ? profile_sample(stacks->event, 0) : NULL;
+}
+
+void stacks_end_events(struct run *run)
+{
+	struct making making = begin_event(run);
+
+	if (run->is_peek)
+		return;
+	print_reasons(&making);
+	print_left_out(&making);
+}
+
+const struct writer_style *stacks_style(const struct run *run)
+{
+	return &stacks_of(run)->style;
+}
+
 static void finish_stacks(struct run *run)
 {
 	struct stacks *stacks = stacks_of(run);
 
+	profile_free(stacks->event);
 	cgroups_free(stacks->cgroups);
 	name_filter_free(&stacks->names);
 	stack_counts_free(&stacks->counts);

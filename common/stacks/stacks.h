@@ -75,6 +75,17 @@ uint64_t stacks_fold(const struct run *run, uint64_t id);
  */
 const uint64_t *stacks_waker(const struct run *run, uint64_t id);
 
+/*
+ * For tools that print single events: returns the event's stack as reports show it, without names
+ * of tasks; NULL: --only or --without omit it. Valid until the next call. stacks_end_events() is
+ * the rest of their report().
+ */
+const struct sample *stacks_event(struct run *run, const struct stack_key *key);
+void stacks_end_events(struct run *run);
+
+/* Returns the style of text, by options. */
+const struct writer_style *stacks_style(const struct run *run);
+
 /* Returns the table of processes, from configure() on. */
 struct processes *stacks_processes(const struct run *run);
 

@@ -312,6 +312,115 @@ TEST_UNLESS(bios_lack, bios_belong_to_the_process_that_submits)
 	CHECK_EQ(lines_with(tool->out, text_of(" %-10s read ", disk_name())), 3);
 }
 
+/* ---- stacks ---- */
+
+static struct proc *start_reads_and_writes(void)
+{
+	return work_start("disk", disk_path, "read", "41", "4096", "write", "23", "8192");
+}
+
+/* Of requests and of bios. */
+static const char *const layers[] = { "disk", "top" };
+
+TEST_UNLESS(disk_lacks, time_is_that_of_the_submitters_stack)
+{
+	for (size_t i = 0; i < (bios_lack() ? 1 : ARRAY_SIZE(layers)); i++) {
+		struct proc *work = start_reads_and_writes();
+		struct proc *tool = trace_pid(work, "biolat", "-d", disk_name(), "--layer",
+					      layers[i], "--stacks", "--format", "json");
+
+		CHECK_EQ(json_sum(tool->out, "stack", "requests"), 41 + 23);
+		CHECK(json_sum(tool->out, "stack", "value") > 0);
+		CHECK_EQ(json_sum(tool->out, "requests", "in_flight"), 0);
+		CHECK_HAS(tool->out, text_of("\"comm\":\"disk\",\"pid\":%d,", work->pid));
+		work = start_reads_and_writes();
+		tool = trace_pid(work, "biolat", "-d", disk_name(), "--layer", layers[i], "-f");
+		CHECK(folded_sum(tool->out, "disk", "main;disk_read") > 0);
+		CHECK(folded_sum(tool->out, "disk", "main;disk_write") > 0);
+		CHECK(folded_sum(tool->out, NULL, "submit_bio_noacct_nocheck") +
+			      folded_sum(tool->out, NULL, "submit_bio_noacct") >
+		      0);
+	}
+}
+
+/* What stacks of all tools can be asked for, and what is and isn't in a report then. */
+static const struct {
+	const char *options[3], *has, *lacks;
+} stack_options[] = {
+	{ { "-U" }, "disk_read;p", "submit_bio" },
+	{ { "-K" }, "submit_bio", "disk_read" },
+	{ { "--delimited" }, ";-;", ";--;" },
+	{ { "--format", "text", "--delimited" }, "    --\n", ";" },
+	{ { "--only", "^disk_read$" }, "disk_read", "disk_write" },
+	{ { "--without", "^disk_read$" }, "disk_write", "disk_read" },
+	{ { "--lines", "-U" }, "disk_read (disk.c:", "submit_bio" },
+	{ { "--no-demangle" }, "disk_read", "[unknown]" },
+	{ { "--no-runtimes" }, "disk_read", "[unknown]" },
+	{ { "--unwind", "fp" }, "submit_bio", "[unknown]" },
+	{ { "--symbols-mem", "1M" }, "disk_read", "[disk+0x" },
+	{ { "--unwind-mem", "1M" }, "disk_read", "[disk+0x" },
+	{ { "--stack-storage-size", "16" }, "disk_read", "[disk+0x" },
+	{ { "--entries", "1024" }, "disk_read", "[disk+0x" },
+	{ { "--format", "md" }, "disk_read", ";disk_read" },
+	{ { "--format", "svg" }, "disk_read", ";disk_read" },
+	{ { "--format", "csv", "--stacks" }, ";disk_read;", "device" },
+	{ { "--interval", "20s" }, "disk_read", "in flight" },
+};
+
+TEST_UNLESS(disk_lacks, options_of_stacks_are_those_of_all_tools)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(stack_options); i++) {
+		const char *const *options = stack_options[i].options;
+		struct proc *tool = trace_pid(start_reads_and_writes(), "biolat", "-d", disk_name(),
+					      options[0], options[1] ? options[1] : "--stacks",
+					      options[2] ? options[2] : "--stacks");
+
+		CHECK_CASE(options[0], !!strstr(tool->out, stack_options[i].has), true);
+		CHECK_CASE(options[0], !!strstr(tool->out, stack_options[i].lacks), false);
+	}
+}
+
+TEST_UNLESS(disk_lacks, slow_requests_have_their_stacks_below)
+{
+	struct proc *work = start_reads_and_writes(), *tool;
+
+	tool = trace_pid(work, "biolat", "-d", disk_name(), "--slower", "1ns", "--stacks");
+	CHECK_EQ(lines_with(tool->out, text_of(" %7d disk  ", work->pid)), 41 + 23);
+	CHECK_EQ(count_in(tool->out, "\n    disk_read\n    main\n"), 41);
+	CHECK_EQ(count_in(tool->out, "\n    disk_write\n    main\n"), 23);
+	CHECK_HAS(tool->err, "user stacks: 100.00 % complete");
+	CHECK_EQ(truth_value(tool), 41 + 23);
+	tool = trace_pid(start_reads_and_writes(), "biolat", "-d", disk_name(), "--slower", "1ns",
+			 "--only", "^disk_write$", "--format", "json");
+	CHECK_EQ(lines_with(tool->out, "{\"name\":\"disk_write\","), 23);
+	CHECK_EQ(lines_with(tool->out, "\"slow_request\""), 23);
+	CHECK_HAS(tool->err, "filtered out by --only or --without: 41 requests, ");
+	tool = trace_pid(start_reads_and_writes(), "biolat", "-d", disk_name(), "--slower", "1ns",
+			 "-U", "--format", "csv");
+	CHECK_EQ(lines_with(tool->out, ";main;disk_read;"), 41);
+	CHECK_EQ(lines_with(tool->out, ";submit_bio"), 0);
+}
+
+/* The tool doesn't know that there will be a Python. */
+TEST_UNLESS(disk_lacks, functions_of_runtimes_are_there_by_themselves)
+{
+	const char *script = text_of("%s/write.py", folder_make());
+	struct proc *tool;
+
+	if (access("/usr/bin/python3", X_OK))
+		SKIP("needs package python3");
+	CHECK(file_write(script, "import os, sys\n"
+				 "def save(fd):\n"
+				 "    os.pwrite(fd, b'x' * 4096, 0)\n"
+				 "    os.fsync(fd)\n"
+				 "fd = os.open(sys.argv[1], os.O_RDWR)\n"
+				 "for i in range(40):\n"
+				 "    save(fd)\n"));
+	tool = tool_run("biolat", "-d", disk_name(), "-f", "--", "/usr/bin/python3", script,
+			disk_path);
+	CHECK(folded_sum(tool->out, "python3", "<module> (write.py);save (write.py)") > 0);
+}
+
 /* ---- a volume of the device mapper on an array of two disks ---- */
 
 #define NULL_NS 10000000 /* completion_nsec of null_blk: tests/vm/init */
@@ -502,6 +611,33 @@ TEST(requests_in_flight_are_seen_while_a_disk_hangs)
 	kill(disk.server, SIGKILL);
 }
 
+/* Longer than definitions of stacks are kept that nothing is counted under. */
+TEST(a_request_that_hangs_for_many_reports_has_its_stack)
+{
+	struct slow_disk disk = {};
+	struct proc *work, *tool;
+
+	if (!open_slow(&disk))
+		SKIP("no loop device on a file of FUSE can be made here");
+	work = work_start("disk", disk.path, "read", "1", "4096");
+	tool = tool_start("biolat", "-d", disk.path, "--stacks", "--format", "text", "--interval",
+			  "50ms");
+	kill(disk.server, SIGSTOP);
+	work_go(work);
+	for (int i = 0; i < 6000 && !tool->has_ended && count_in(tool->out, "in flight: 1") < 8;
+	     i++)
+		proc_linger(tool, 20);
+	CHECK_LACKS(tool->out, "disk_read");
+	kill(disk.server, SIGCONT);
+	work_wait_done(work);
+	proc_signal(tool, SIGUSR1);
+	tool_stop(tool);
+	CHECK_HAS(tool->out, "\n    disk_read\n    main\n");
+	CHECK_LACKS(tool->err, "without their stack");
+	close(disk.fd);
+	kill(disk.server, SIGKILL);
+}
+
 /* The file may not grow any more, to where the disk still writes. */
 TEST_UNLESS(disk_lacks, failed_requests_are_counted_by_status)
 {
@@ -599,6 +735,10 @@ TEST(a_mistyped_disk_is_refused)
 	CHECK_REFUSED("-Q", "biolat", "--layer", "top", "-Q");
 	CHECK_REFUSED("--slower", "biolat", "-P", "--slower", "1ms");
 	CHECK_REFUSED("prometheus", "biolat", "-QD", "--format", "prometheus");
+	CHECK_REFUSED("prometheus", "biolat", "--stacks", "--format", "prometheus");
+	CHECK_REFUSED("--stacks", "biolat", "-U", "-P");
+	CHECK_REFUSED("--bytes", "biolat", "-f", "--bytes");
+	CHECK_REFUSED("--slower", "biolat", "-f", "--slower", "1ms");
 }
 
 /* ---- formats ---- */

@@ -508,6 +508,7 @@ TEST_UNLESS(cgroups_lack, a_signal_at_any_moment_ends_a_run_without_much_work)
 		{ "pagefaults", HERE, "--without", "nothing" },
 		{ "pagefaults", HERE, "--format", "json", "--interval", "1s" },
 		{ "runqlat", HERE, "-P" },
+		{ "biolat", HERE, "-f" },
 		{ "syscount", HERE, "-L", "-P" },
 		{ "memleak", "-p", pid_text(brief->pid) },
 	};

@@ -36,7 +36,7 @@ close_group()
 
 # Lines "CULPRIT | TOOLS | WORDS", as a shell reads them, below the name of what they show.
 all='runqlat biolat offcputime locks profile syscount pagefaults memleak'
-stacks='profile offcputime locks pagefaults memleak'
+stacks='profile offcputime locks pagefaults memleak biolat'
 group='' bad=0
 while IFS= read -r line; do
 	case $line in
@@ -233,7 +233,7 @@ exclude each other | memleak | --duty-cycle=10 -t -p 1
 --show-allocs | memleak | -p 1 -a --output $dir/blocks.svg
 
 the_live_view_is_for_a_terminal_alone:
---top: standard output is not a terminal | profile offcputime pagefaults syscount | --top
+--top: standard output is not a terminal | profile offcputime pagefaults biolat syscount | --top
 exclude | profile | --top --format json
 exclude | profile | --top --output /dev/null
 exclude | profile | --top --folded

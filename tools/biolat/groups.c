@@ -7,6 +7,9 @@
 #include "base/array.h"
 #include "base/msg.h"
 #include "biolat/groups.h"
+#include "output/table.h"
+#include "output/writer.h"
+#include "stacks/stacks.h"
 
 const char *groups_operation(uint64_t key, char buf[HIST_TEXT_MAX])
 {
@@ -74,9 +77,41 @@ uint64_t groups_parts(const struct groups *groups)
 	       (groups->time ? KEY_HAS_TIME : 0);
 }
 
-enum biolat_by groups_by(const struct groups *groups)
+/* Returns true for a format, by --format or the output's extension, that tables don't have. */
+static bool is_format_of_stacks(const struct run *run)
 {
-	return groups_parts(groups)		     ? BY_PARTS
+	const struct writer *writer = NULL;
+
+	if (run->format)
+		writer = writer_by_name(run->format);
+	else if (run->output_path)
+		writer = writer_by_extension(run->output_path);
+	return writer && !table_format_by_name(writer->name);
+}
+
+bool groups_want_stacks(const struct run *run)
+{
+	const struct groups *groups = run->options;
+
+	return groups->stacks || stacks_options_are_given(run) || is_format_of_stacks(run);
+}
+
+bool groups_want_lines(const struct run *run)
+{
+	return ((const struct groups *)run->options)->slower_ns > 0;
+}
+
+bool groups_are_stacks(const struct run *run)
+{
+	return groups_want_stacks(run) && !groups_want_lines(run);
+}
+
+enum biolat_by groups_by(const struct run *run)
+{
+	const struct groups *groups = run->options;
+
+	return groups_want_stacks(run)		     ? BY_STACK
+	       : groups_parts(groups)		     ? BY_PARTS
 	       : groups->process		     ? BY_PROCESS
 	       : groups->cgroup || groups->container ? BY_CGROUP
 						     : BY_NOTHING;
@@ -106,23 +141,35 @@ const struct hist_grouping *groups_find(const struct groups *groups)
 				    : NULL;
 }
 
+/* Refuses what has no effect with lines or stacks. */
+static int check_others(const struct run *run, const char *option)
+{
+	char where[32];
+
+	snprintf(where, sizeof(where), "with %s", option);
+	if (groups_find(run->options))
+		return msg_error("%s excludes -Q, -D, -F, -P, --per-cgroup and --per-container",
+				 option);
+	if (histograms_refuse_units(run, where))
+		return -EINVAL;
+	return run_refuse(run, (const char *[]){ "timestamp", "bytes", NULL }, where);
+}
+
 static int check_lines(struct run *run)
 {
-	const struct groups *groups = run->options;
-
-	if (run_given(run, "slower") && !groups->slower_ns)
-		return msg_error("--slower must be more than 0");
-	if (!groups->slower_ns)
-		return 0;
-	if (groups_find(groups))
-		return msg_error(
-			"--slower excludes -Q, -D, -F, -P, --per-cgroup and --per-container");
 	if (run->is_metrics)
 		return msg_error(
 			"--slower prints events; it can't be combined with --format prometheus");
-	if (histograms_refuse_units(run, "with --slower"))
-		return -EINVAL;
-	return run_refuse(run, (const char *[]){ "timestamp", NULL }, "with --slower");
+	if (is_format_of_stacks(run) || run_given(run, "folded") || run_given(run, "top"))
+		return msg_error("--slower prints lines: text, json or csv");
+	return check_others(run, "--slower");
+}
+
+static int check_stacks(const struct run *run)
+{
+	if (run->is_metrics)
+		return msg_error("--format prometheus has no stacks");
+	return check_others(run, "--stacks");
 }
 
 int groups_parse_layer(const char *what, const char *text, void *dest)
@@ -151,5 +198,9 @@ int groups_check(struct run *run)
 		return msg_error("--layer top excludes -Q: bios have no time in a queue");
 	if (!g->top && disks_require_requests(&g->device))
 		return -EINVAL;
-	return check_lines(run);
+	if (run_given(run, "slower") && !g->slower_ns)
+		return msg_error("--slower must be more than 0");
+	if (g->slower_ns)
+		return check_lines(run);
+	return groups_want_stacks(run) ? check_stacks(run) : 0;
 }

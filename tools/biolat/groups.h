@@ -15,7 +15,15 @@ struct groups {
 	uint64_t slower_ns; /* --slower: minimum time to print; 0: histograms */
 	struct disk device; /* the only traced one */
 	bool top;	    /* --layer top: bios at the top, not requests */
+	bool stacks;	    /* --stacks: time by stack, or lines with stacks */
 };
+
+/* Returns true if stacks are requested, by --stacks or an option or format only of stacks. */
+bool groups_want_stacks(const struct run *run);
+
+/* Return true if the report is lines of single requests; or times by stack. */
+bool groups_want_lines(const struct run *run);
+bool groups_are_stacks(const struct run *run);
 
 /* An opt_parse_fn of --layer (dest: bool top). */
 int groups_parse_layer(const char *what, const char *text, void *dest);
@@ -24,7 +32,7 @@ int groups_parse_layer(const char *what, const char *text, void *dest);
 int groups_check(struct run *run);
 
 /* Return BPF's grouping, and the parts of its keys (KEY_HAS_...). */
-enum biolat_by groups_by(const struct groups *groups);
+enum biolat_by groups_by(const struct run *run);
 uint64_t groups_parts(const struct groups *groups);
 
 /* Returns the name of a key's operation, with its classes: "sync write". */

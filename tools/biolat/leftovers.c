@@ -6,14 +6,17 @@
 #include <stdio.h>
 
 #include "abi/biolat.h"
+#include "abi/stack.h"
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/msg.h"
+#include "biolat/groups.h"
 #include "biolat/leftovers.h"
 #include "modules/numbers.h"
 #include "output/json.h"
 #include "output/quantity.h"
 #include "run/bpfmap.h"
+#include "stacks/stacks.h"
 
 #define TEXT_MAX 32
 
@@ -79,6 +82,20 @@ static void read_flight(struct leftovers *left)
 				__atomic_load_n(&requests[i].issued_ns, __ATOMIC_RELAXED));
 }
 
+/* A request may be in flight for longer than the resolver retains definitions without counts. */
+static void retain_stacks(struct run *run, const struct leftovers *left)
+{
+	const struct stack_sum none = {};
+
+	for (size_t i = 0; i < left->n_requests; i++) {
+		const struct stack_key key = { .user_id = left->requests[i].user_id,
+					       .kernel_id = left->requests[i].kernel_id };
+
+		if (left->requests[i].issued_ns)
+			stacks_count(run, &key, &none);
+	}
+}
+
 static int start_leftovers(struct run *run)
 {
 	struct leftovers *left = leftovers_of(run);
@@ -114,6 +131,8 @@ int leftovers_read(struct run *run)
 		left->before = now;
 	if (!left->has_stopped)
 		read_flight(left);
+	if (groups_are_stacks(run))
+		retain_stacks(run, left);
 	return 0;
 }
 
@@ -210,6 +229,12 @@ static void add_metrics(struct metrics *metrics, const struct leftovers *left)
 	visit_failures(left, add_failure, metrics);
 }
 
+/* Returns false for folded stacks, pictures and the live view, which have no place for lines. */
+static bool has_text(const struct run *run)
+{
+	return !groups_are_stacks(run) || (stacks_are_text(run) && !run->view);
+}
+
 void leftovers_report(struct run *run)
 {
 	const struct leftovers *left = leftovers_of(run);
@@ -218,7 +243,7 @@ void leftovers_report(struct run *run)
 		add_metrics(numbers_metrics(run), left);
 	else if (run->table_format == &json_table)
 		print_json(run->out, left);
-	else if (run->table_format == &text_table)
+	else if (run->table_format == &text_table && has_text(run))
 		print_text(run, left);
 }
 
