@@ -16,6 +16,12 @@
 #include "stack/stack.bpf.h"
 
 #define PF_WQ_WORKER 0x20
+#ifdef __TARGET_ARCH_x86
+#define STORES_ARE_ORDERED true /* stores of a CPU, atomic ones included, are seen in their order */
+#else
+#define STORES_ARE_ORDERED false
+#endif
+
 #define REQUEST_BIOS 1024 /* bios of a request that are looked at: 4 MB of single pages */
 
 const volatile struct biolat_settings settings SEC(".rodata.biolat");
@@ -88,18 +94,28 @@ static __always_inline struct biolat_request *request_find(void *io)
 /*
  * Claims a free element, without compare-and-exchange, which BPF has since 5.12: of several
  * programs that add a claim at the same time, at most one reads 1; the rest withdraw theirs.
+ *
+ * On arm64, additions order nothing, and what a release stores may become visible after what the
+ * next claim stores. So a release only adds to io, as does a claim: the result is the same in any
+ * order. The claim initializes the rest.
  */
 static __always_inline bool request_try_claim(struct biolat_request *request, void *io)
 {
 	if (request->claims % CLAIM_OF_MOVED)
 		return false;
 	__sync_fetch_and_add(&request->claims, 1);
-	if (*(volatile __u32 *)&request->claims % CLAIM_OF_MOVED == 1) {
-		request->io = (__u64)io;
-		return true;
+	if (*(volatile __u32 *)&request->claims % CLAIM_OF_MOVED != 1) {
+		__sync_fetch_and_add(&request->claims, -1);
+		return false;
 	}
-	__sync_fetch_and_add(&request->claims, -1);
-	return false;
+	request->issued_ns = 0;
+	request->bytes = 0;
+	request->is_owned = false;
+	if (STORES_ARE_ORDERED)
+		request->io = (__u64)io;
+	else
+		__sync_fetch_and_add(&request->io, (__u64)io);
+	return true;
 }
 
 static __noinline struct biolat_request *request_claim_next(void *io)
@@ -118,24 +134,28 @@ static __noinline struct biolat_request *request_claim_next(void *io)
 	return NULL;
 }
 
+static __always_inline struct biolat_request *request_claim(void *io)
+{
+	struct biolat_request *home = request_at(request_hash(io));
+
+	return home && request_try_claim(home, io) ? home : request_claim_next(io);
+}
+
 static __always_inline struct biolat_request *request_find_or_claim(void *io)
 {
-	struct biolat_request *found = request_find(io), *home;
+	struct biolat_request *found = request_find(io);
 
-	if (found)
-		return found;
-	home = request_at(request_hash(io));
-	return home && request_try_claim(home, io) ? home : request_claim_next(io);
+	return found ? found : request_claim(io);
 }
 
 static __always_inline void request_release(void *io, struct biolat_request *request)
 {
 	struct biolat_request *home = request_at(request_hash(io));
 
-	request->issued_ns = 0;
-	request->bytes = 0;
-	request->is_owned = false;
-	request->io = 0;
+	if (STORES_ARE_ORDERED)
+		request->io = 0;
+	else
+		__sync_fetch_and_add(&request->io, -request->io);
 	barrier(); /* the claim ends last */
 	__sync_fetch_and_add(&request->claims, -1);
 	if (home && home != request)
@@ -206,18 +226,20 @@ struct facts {
 	__u32 disk;	  /* number */
 	const void *name; /* of the disk, in kernel memory */
 	__u64 sector;
+	__u32 bytes;
 };
 
-static __always_inline struct facts facts_of_request(struct request *rq)
+static __always_inline struct facts facts_of_request(struct request *rq, __u32 bytes)
 {
 	return (struct facts){ rq->cmd_flags, disk_number(request_disk(rq)),
-			       request_disk(rq)->disk_name, rq->__sector };
+			       request_disk(rq)->disk_name, rq->__sector, bytes };
 }
 
 static __always_inline struct facts facts_of_bio(const struct biolat_request *request)
 {
 	return (struct facts){ request->flags, request->disk_number,
-			       ((struct gendisk *)request->disk)->disk_name, request->sector };
+			       ((struct gendisk *)request->disk)->disk_name, request->sector,
+			       request->bytes };
 }
 
 static __always_inline __u64 key_of_operation(__u32 flags)
@@ -248,7 +270,7 @@ static __always_inline void count_by_parts(const struct facts *facts, __u64 valu
 /* Counts the device time and, if requested and known, the queue and total time. */
 static __noinline void count_times(struct request *rq, __u64 issued_ns, __u64 now_ns)
 {
-	struct facts facts = facts_of_request(rq);
+	struct facts facts = facts_of_request(rq, 0);
 	__u64 made_ns = request_made_ns(rq);
 
 	count_by_parts(&facts, now_ns - issued_ns, TIME_DEVICE);
@@ -287,7 +309,7 @@ static __noinline void send_slow(const struct biolat_request *request, const str
 	slow->queue_ns = made_ns && made_ns < request->issued_ns ? request->issued_ns - made_ns : 0;
 	slow->device_ns = now_ns - request->issued_ns;
 	slow->sector = facts->sector;
-	slow->bytes = request->bytes;
+	slow->bytes = facts->bytes;
 	slow->key = key_of_operation(facts->flags);
 	slow->cgroup = request->cgroup;
 	slow->tgid = request->tgid;
@@ -330,26 +352,27 @@ static __always_inline void count_by_owner(const struct biolat_request *request,
 		hist_record(value);
 }
 
-static __always_inline __u64 value_of(const struct biolat_request *request, __u64 now_ns)
+static __always_inline __u64 value_of(const struct biolat_request *request, __u32 bytes,
+				      __u64 now_ns)
 {
 	if (!settings.of_bytes)
 		return now_ns - request->issued_ns;
-	__sync_fetch_and_add(&counts.bytes, request->bytes);
-	return request->bytes;
+	__sync_fetch_and_add(&counts.bytes, bytes);
+	return bytes;
 }
 
 static __noinline void request_count(struct request *rq, struct biolat_request *request,
-				     __u64 now_ns)
+				     __u32 bytes, __u64 now_ns)
 {
-	__u64 value = value_of(request, now_ns), made_ns;
+	__u64 value = value_of(request, bytes, now_ns), made_ns;
 	struct facts facts;
 
 	if (settings.slower_ns) {
 		made_ns = request_made_ns(rq);
-		facts = facts_of_request(rq);
+		facts = facts_of_request(rq, bytes);
 		report_if_slow(request, &facts, made_ns, now_ns);
 	} else if (settings.by == BY_PARTS && settings.of_bytes) {
-		facts = facts_of_request(rq);
+		facts = facts_of_request(rq, bytes);
 		count_by_parts(&facts, value, 0);
 	} else if (settings.by == BY_PARTS) {
 		count_times(rq, request->issued_ns, now_ns);
@@ -368,17 +391,17 @@ static __always_inline void count_status(__s32 status)
 }
 
 static __always_inline void request_end(struct request *rq, struct biolat_request *request,
-					__s32 status)
+					__u32 bytes, __s32 status)
 {
 	if (status)
 		count_status(status);
-	request_count(rq, request, bpf_ktime_get_ns());
+	request_count(rq, request, bytes, bpf_ktime_get_ns());
 }
 
 /*
  * Runs for each completed part of a request. A write that flushes the disk's cache has a second
- * event, of 0 bytes, long after its completion. Unwanted requests have map elements, too, which
- * record their owners.
+ * event, of 0 bytes, long after its completion. Before 6.5, unwanted requests have map elements,
+ * too, which record their owners. The last part stores nothing: see request_try_claim().
  */
 SEC("tp_btf/block_rq_complete")
 int biolat_complete(const __u64 *ctx)
@@ -389,12 +412,12 @@ int biolat_complete(const __u64 *ctx)
 
 	if (!request)
 		return 0;
-	if (settings.has_bytes)
+	if (bytes < rq->__data_len) {
 		request->bytes += bytes;
-	if (bytes < rq->__data_len)
 		return 0;
+	}
 	if (request->issued_ns)
-		request_end(rq, request, (__s32)raw_tp_arg(ctx, 1));
+		request_end(rq, request, request->bytes + bytes, (__s32)raw_tp_arg(ctx, 1));
 	request_release(rq, request);
 	return 0;
 }
@@ -588,7 +611,7 @@ int stack_bio_start(__u64 *ctx)
 static __noinline void bio_count(struct biolat_request *request, __u64 now_ns)
 {
 	struct facts facts = facts_of_bio(request);
-	__u64 value = value_of(request, now_ns);
+	__u64 value = value_of(request, request->bytes, now_ns);
 
 	if (!settings.slower_ns && settings.by == BY_PARTS)
 		count_by_parts(&facts, value, 0);

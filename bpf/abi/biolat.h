@@ -18,7 +18,6 @@ struct biolat_settings {
 	__u64 parts;	    /* BY_PARTS: the key's parts, KEY_HAS_... bits */
 	bool has_owners;    /* the task that submits a request is recorded */
 	bool of_bytes;	    /* values are sizes, not times */
-	bool has_bytes;	    /* sizes are recorded */
 	__u64 slower_ns;    /* minimum time to report, instead of counting; 0: count */
 	__u32 last_request; /* last element of the table of requests; their number is 2^n */
 	__u32 device;	    /* number of the only traced disk or partition; 0: all */

@@ -63,6 +63,14 @@ static const char *name_status(uint32_t i, char buf[TEXT_MAX])
 	return buf;
 }
 
+/* Returns when a request in flight was issued; 0: none. Released elements keep their times. */
+static uint64_t issue_of(const struct biolat_request *request)
+{
+	return __atomic_load_n(&request->io, __ATOMIC_RELAXED)
+		       ? __atomic_load_n(&request->issued_ns, __ATOMIC_RELAXED)
+		       : 0;
+}
+
 static void count_in_flight(struct flight *flight, uint64_t issued_ns)
 {
 	if (!issued_ns || issued_ns > flight->now_ns)
@@ -74,12 +82,9 @@ static void count_in_flight(struct flight *flight, uint64_t issued_ns)
 
 static void read_flight(struct leftovers *left)
 {
-	const struct biolat_request *requests = left->requests;
-
 	left->flight = (struct flight){ .now_ns = clock_now_ns() };
 	for (size_t i = 0; i < left->n_requests; i++)
-		count_in_flight(&left->flight,
-				__atomic_load_n(&requests[i].issued_ns, __ATOMIC_RELAXED));
+		count_in_flight(&left->flight, issue_of(&left->requests[i]));
 }
 
 /* A request may be in flight for longer than the resolver retains definitions without counts. */
@@ -91,7 +96,7 @@ static void retain_stacks(struct run *run, const struct leftovers *left)
 		const struct stack_key key = { .user_id = left->requests[i].user_id,
 					       .kernel_id = left->requests[i].kernel_id };
 
-		if (left->requests[i].issued_ns)
+		if (issue_of(&left->requests[i]))
 			stacks_count(run, &key, &none);
 	}
 }

@@ -78,7 +78,6 @@ int programs_configure(struct run *run)
 		.by = groups_by(run),
 		.parts = groups_parts(groups),
 		.of_bytes = groups->bytes,
-		.has_bytes = groups->bytes || groups->slower_ns,
 		.slower_ns = groups->slower_ns,
 		.device = groups->device.number,
 	};
