@@ -416,9 +416,17 @@ static void read_a_table(int fd)
 	}
 }
 
-static void check_missing(struct proc *tool)
+/* Until the process has had a good deal of a CPU. */
+static struct proc *sample_beside(pid_t pid, const char *const argv[])
 {
+	struct proc *tool = tool_start_argv(argv);
+	uint64_t until_ns = thread_cpu_ns(pid) + 500000000;
+
+	while (!tool->has_ended && thread_cpu_ns(pid) < until_ns)
+		proc_linger(tool, 50);
+	tool_stop(tool);
 	CHECK_HAS(tool->err, "% of samples lost: another BPF program was running");
+	return tool;
 }
 
 /* The kernel counts them nowhere. */
@@ -435,10 +443,9 @@ TEST(samples_that_were_due_and_did_not_come_are_told)
 		read_a_table(fd);
 	CHECK_EQ(bpf_obj_get_info_by_fd(fd, &info, &size), 0);
 	close(fd);
-	tool = tool_run("profile", "-F", "499", "--format", "json", "1");
-	check_missing(tool);
+	tool = sample_beside(pid, ARGV("profile", "-F", "499", "--format", "json"));
 	CHECK_LACKS(tool->out, "\"lost\":0}");
-	check_missing(tool_run("profile", "--wall", "-F", "499", "1"));
+	sample_beside(pid, ARGV("profile", "--wall", "-F", "499"));
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	while ((fd = bpf_map_get_fd_by_id(info.id)) >= 0) { /* it is freed a moment later */

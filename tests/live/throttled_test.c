@@ -27,7 +27,7 @@ static uint64_t throttled_waits(const struct proc *tool)
 
 /*
  * A workload in a cgroup that has a limit, or is below that. What the kernel had summed up before
- * the work, when it was done, and once all were blocked.
+ * the work, just before it was done, and once all were blocked.
  */
 struct limited {
 	struct proc *work;
@@ -50,11 +50,17 @@ static struct limited limit_to(struct proc *work, int percent)
 	return limit(work, cgroup_make_limited("limited", percent), NULL);
 }
 
+/* The last sum that was read before the work had said that it was done. */
 static void do_limited(struct limited *limited)
 {
+	uint64_t now_ns = limited->before_ns;
+
 	work_go(limited->work);
-	proc_wait_for(limited->work, "@done");
-	limited->done_ns = cgroup_throttled_ns(limited->cgroup);
+	do {
+		limited->done_ns = now_ns;
+		now_ns = cgroup_throttled_ns(limited->cgroup);
+		proc_linger(limited->work, 5);
+	} while (!limited->work->has_ended && !strstr(limited->work->out, "@done\n"));
 	work_wait_done(limited->work);
 	limited->blocked_ns = cgroup_throttled_ns(limited->cgroup);
 }
