@@ -46,15 +46,25 @@ static uint64_t measure_calls(const char *out)
 	return at ? strtoull(at + strlen("\ngetppid "), NULL, 10) : 0;
 }
 
+/* In per cent of what the kernel has counted for the workload itself. */
+static uint64_t measure_samples(const char *out)
+{
+	uint64_t all = work_value(out, "spin", "samples");
+
+	return all ? 100 * folded_sum(out, "spin", NULL) / all : 0;
+}
+
 /* Values may not be absent; names may be, as [FILE+0xADDRESS] shows, if that is said. */
 static uint64_t measure(const struct victim *v, const char *out)
 {
 	return v->measure ? v->measure(out) : folded_sum(out, v->comm, NULL);
 }
 
-static const struct victim profile = {
-	{ "profile", "-U", "-F", "499" }, { "spin", "-r", "-m", "60" }, "spin", NULL, 15
-};
+static const struct victim profile = { { "profile", "-U", "-F", "499" },
+				       { "spin", "-r", "-m", "60", "-s", "499" },
+				       NULL,
+				       measure_samples,
+				       50 };
 
 static const struct victim offcputime = {
 	{ "offcputime", "-f" }, { "plan", "1", "5", "10", "1" }, "plan-0", NULL, 30000
