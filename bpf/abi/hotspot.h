@@ -23,6 +23,16 @@ struct hotspot_layout {
 	struct hotspot_heap heaps[HOTSPOT_HEAPS];
 	__u64 call_stub; /* return address of the stub by which C++ calls Java */
 	__u64 interpreter_low, interpreter_high;
+	/*
+	 * Stubs to which a virtual thread's outermost frame on the stack returns, since the frames
+	 * beyond it are in the heap, and a return address in the carrier's frame below them all
+	 * (Continuation.enterSpecial). high 0: unknown.
+	 */
+	__u64 continuation_low, continuation_high, continuation_return;
+	/* The current JavaThread is a thread-local variable of libjvm: location of its block */
+	__u16 dtv_entry;       /* in the array at thread pointer + 8 (dtv) */
+	__u16 thread_in_block; /* of the variable in the block */
+	__u16 thread_entry;    /* in a JavaThread: address of the carrier's frame */
 	__u64 names
 		[2]; /* texts that name compiled methods and native wrappers; BPF fills them in */
 	__u16 log2_segment;

@@ -73,6 +73,12 @@ UNWIND_INLINE bool hotspot_is_interpreter(const struct hotspot_layout *l, __u64 
 	return ip >= l->interpreter_low && ip < l->interpreter_high;
 }
 
+/* Returns true in stubs that fetch a virtual thread's frames from the heap. */
+UNWIND_INLINE bool hotspot_is_continuation(const struct hotspot_layout *l, __u64 ip)
+{
+	return ip >= l->continuation_low && ip < l->continuation_high;
+}
+
 /* Returns the bytes of an interpreted frame below rbp, up to its expressions. */
 UNWIND_INLINE __u64 hotspot_fixed_bytes(const struct hotspot_walk *w)
 {
@@ -148,11 +154,12 @@ UNWIND_INLINE bool hotspot_is_method(struct unwind_state *s, struct hotspot_walk
 
 /* ---- compiled methods ---- */
 
-/* Returns true for a return address after a call, in the interpreter, or of deoptimized code. */
+/* Returns true for a return address: after a call, or where frames return to without one. */
 UNWIND_INLINE bool hotspot_follows_call(struct unwind_state *s, struct hotspot_walk *w,
 					__u64 address)
 {
-	if (hotspot_is_interpreter(&w->layout, address))
+	if (hotspot_is_interpreter(&w->layout, address) ||
+	    hotspot_is_continuation(&w->layout, address))
 		return true;
 	if (!unwind_read(s, w->call, sizeof(w->call), address - 8))
 		return false;
@@ -581,6 +588,26 @@ UNWIND_INLINE int hotspot_leave_adapter(struct unwind_state *s, struct hotspot_w
 	return hotspot_leave(s, w, false);
 }
 
+/*
+ * Leaves stubs of continuations to the carrier's frame. They find it by the JavaThread, too, since
+ * they are reached by a return.
+ */
+UNWIND_INLINE int hotspot_leave_continuation(struct unwind_state *s, const struct hotspot_walk *w)
+{
+	const struct hotspot_layout *l = &w->layout;
+	__u64 at;
+
+	if (!unwind_read(s, &at, sizeof(at), unwind_thread_base(s) + 8) ||
+	    !unwind_read(s, &at, sizeof(at), at + l->dtv_entry) ||
+	    !unwind_read(s, &at, sizeof(at), at + l->thread_in_block) ||
+	    !unwind_read(s, &at, sizeof(at), at + l->thread_entry))
+		return UNWIND_FAULT;
+	if (at - s->sp >= HOTSPOT_FRAME_MAX)
+		return UNWIND_BAD_RULE;
+	s->sp_may_stay = true;
+	return unwind_arrive(s, l->continuation_return, at, s->bp);
+}
+
 /* Leaves a stub: by its frame, if it has one and has made a call, else by its rule. */
 UNWIND_INLINE int hotspot_leave_stub(struct unwind_state *s, struct hotspot_walk *w)
 {
@@ -588,6 +615,8 @@ UNWIND_INLINE int hotspot_leave_stub(struct unwind_state *s, struct hotspot_walk
 
 	if (s->ip == w->layout.call_stub)
 		return hotspot_leave_by_bp(s);
+	if (hotspot_is_continuation(&w->layout, s->ip))
+		return hotspot_leave_continuation(s, w);
 	if (hotspot_is_interpreter(&w->layout, s->ip))
 		return hotspot_leave_entry(s, w);
 	w->bp_off = 0;

@@ -5,6 +5,7 @@
  * whether a method is missing, doubled or wrong.
  */
 #include <ctype.h>
+#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 
 #define SECONDS "6"
 #define LEVELS	3
+#define HEAP	"[frames in the heap]" /* of a virtual thread */
 
 static const char *java_lacks(void)
 {
@@ -38,19 +40,28 @@ static bool is_frame(const char *frame, size_t n, const char *name)
 	return n == strlen(name) && !strncmp(frame, name, n);
 }
 
-/* Compares a stack with what the program can do: each method of a level is called by "call". */
+/*
+ * Compares a stack with what the program can do: each method of a level is called by "call". After
+ * frames that are in the heap, any level may follow.
+ */
 static bool is_possible(const char *line, size_t *n_levels)
 {
 	int next = 0, n_calls = 0;
+	bool is_any = false;
 
 	for (const char *frame = line; *frame && *frame != '\n'; frame += *frame == ';') {
 		size_t n = strcspn(frame, ";\n");
 		int level = level_of(frame, n);
 
+		if (is_frame(frame, n, HEAP) && (is_any || next || n_calls))
+			return false;
+		is_any |= is_frame(frame, n, HEAP);
 		n_calls += is_frame(frame, n, "Levels.call");
 		if (level >= 0) {
-			if (level != next || n_calls != 1)
+			if (!is_any && (level != next || n_calls != 1))
 				return false;
+			is_any = false;
+			next = level;
 			next = (next + 1) % LEVELS;
 			n_calls = 0;
 			++*n_levels;
@@ -103,6 +114,70 @@ TEST_UNLESS(java_lacks, samples_of_java_are_its_stacks)
 		UNIT_FAIL("too few are complete: %s", tool->err);
 	CHECK_HAS(tool->out, ";java.lang.Thread.run;");
 	CHECK(folded_sum_with(tool->out, NULL, ";java.util.Arrays.sort;") > 0);
+}
+
+/* ---- virtual threads ---- */
+
+/* Returns the newest JDK that has virtual threads; NULL: none. */
+static const char *find_new_java(void)
+{
+	static const char *const versions[] = { "27", "26", "25", "21" };
+	const char *found = NULL;
+	glob_t paths;
+
+	for (size_t i = 0; !found && i < sizeof(versions) / sizeof(*versions); i++) {
+		if (glob(text_of("/usr/lib/jvm/*-%s-*/bin/java", versions[i]), 0, NULL, &paths))
+			continue;
+		found = text_of("%s", paths.gl_pathv[0]);
+		globfree(&paths);
+	}
+	return found;
+}
+
+static const char *new_java_lacks(void)
+{
+	const char *lacks = java_lacks();
+
+	return lacks || find_new_java() ? lacks : "/usr/lib/jvm has no Java 21, 25, 26 or 27";
+}
+
+/* Returns true if the carrier's frames begin the stack, and those of a virtual thread follow. */
+static bool is_carried(const char *line)
+{
+	static const char entry[] = ";jdk.internal.vm.Continuation.enterSpecial;" HEAP ";",
+			  carrier[] = ";java.util.concurrent.ForkJoinWorkerThread.run;";
+	size_t n = strcspn(line, "\n");
+	const char *at = memmem(line, n, entry, strlen(entry));
+
+	return at && memmem(line, (size_t)(at - line), carrier, strlen(carrier));
+}
+
+/*
+ * The threads sleep and yield at any depth, so that most of their stacks are partly in the heap.
+ * The machine's beginning, with no virtual threads yet, is a part of the run.
+ */
+TEST_UNLESS(new_java_lacks, virtual_threads_have_their_frames_above_those_of_their_carrier)
+{
+	struct proc *tool = tool_run("profile", "-v", "-U", "-F", "499", "--", find_new_java(),
+				     "-cp", work_path("levels.jar"), "Levels", SECONDS, "virtual");
+	size_t n_levels = 0, n = 0, n_bad = 0;
+	const char *bad = "";
+
+	for (const char *line = tool->out; *line; line = strchr(line, '\n') + 1) {
+		if (!memmem(line, strcspn(line, "\n"), ";" HEAP ";", strlen(";" HEAP ";")))
+			continue;
+		n++;
+		if (is_carried(line) && is_possible(line, &n_levels))
+			continue;
+		n_bad++;
+		bad = line;
+	}
+	if (n_bad * 20 > n + 40)
+		UNIT_FAIL("%zu of %zu are no stacks of the program: %.*s", n_bad, n,
+			  (int)strcspn(bad, "\n"), bad);
+	CHECK(n_levels > 100);
+	if (complete_percent(tool) < 75)
+		UNIT_FAIL("too few are complete: %s", tool->err);
 }
 
 /* The loader walks the stacks of threads that were blocked when tracing began. */

@@ -8,7 +8,8 @@ import java.util.function.*;
 /**
  * A program whose stacks show a missing or doubled frame: each method of level n calls one of level
  * (n + 1) % 3. It allocates, throws, locks, copies, reflects, and loads a class repeatedly. Then
- * it waits, in an object, parked and asleep; or ends, with a second argument.
+ * it waits, in an object, parked and asleep; or ends, with the second argument "end". With "virtual",
+ * the threads are a hundred virtual ones, which also sleep and yield at any depth.
  */
 public class Levels {
     public interface Step { int go(Run r, int n); }
@@ -22,8 +23,17 @@ public class Levels {
     static Method reflected;
     static MethodHandle handle;
 
+    static boolean isVirtual;
+    static void pause(Run r) {
+        if (r.next(2) == 0)
+            Thread.yield();
+        else
+            LockSupport.parkNanos(1000 * r.next(1000));
+    }
     static int spin(Run r) {
         int k = r.next(2000), sum = 0;
+        if (isVirtual && r.next(8) == 0)
+            pause(r);
         for (int i = 0; i < k; i++)
             sum = sum * 31 + (i ^ sum >>> 3);
         return sum;
@@ -139,6 +149,18 @@ public class Levels {
         return thread;
     }
 
+    /** Works in virtual threads, whose interface is newer than the compiler may be. */
+    static void workVirtually(Runnable work) throws Exception {
+        Object builder = Thread.class.getMethod("ofVirtual").invoke(null);
+        Method start = Class.forName("java.lang.Thread$Builder").getMethod("start", Runnable.class);
+        Thread[] threads = new Thread[100];
+        isVirtual = true;
+        for (int i = 0; i < threads.length; i++)
+            threads[i] = (Thread) start.invoke(builder, work);
+        for (Thread thread : threads)
+            thread.join();
+    }
+
     /** Works for N seconds, then waits for ever. */
     public static void main(String[] args) throws Exception {
         long end = System.nanoTime() + (long) (Double.parseDouble(args[0]) * 1e9);
@@ -149,9 +171,14 @@ public class Levels {
         level1 = new Step[] { new Text1(), new Sort1(), new Copy1(), new Math1(), (r, n) -> made1(r, n) };
         level2 = new Step[] { new Fresh2(), new Alloc2(), new Big2(), new Reflect2(), new Handle2(), (r, n) -> made2(r, n) };
         start("renewer", () -> renew(end));
+        Runnable endless = () -> { Run r = new Run(); while (System.nanoTime() < end) work(r, 4 + r.next(14)); };
+        if (args.length > 1 && args[1].equals("virtual")) {
+            workVirtually(endless);
+            return;
+        }
         Thread[] threads = new Thread[2];
         for (int i = 0; i < threads.length; i++)
-            threads[i] = start("levels-" + i, () -> { Run r = new Run(); while (System.nanoTime() < end) work(r, 4 + r.next(14)); });
+            threads[i] = start("levels-" + i, () -> endless.run());
         for (Thread thread : threads)
             thread.join();
         if (args.length > 1)

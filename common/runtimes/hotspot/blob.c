@@ -64,7 +64,16 @@ uint64_t hotspot_blob_read(const struct hotspot_layout *layout, pid_t pid, uint6
 	return segments;
 }
 
-static const struct hotspot_heap *find_heap(const struct hotspot_layout *layout, uint64_t addr)
+bool hotspot_blob_next(const struct hotspot_layout *layout, pid_t pid, uint64_t *block,
+		       uint64_t end, struct hotspot_blob *blob)
+{
+	uint64_t segments = *block < end ? hotspot_blob_read(layout, pid, *block, blob) : 0;
+
+	*block += segments << layout->log2_segment;
+	return segments;
+}
+
+const struct hotspot_heap *hotspot_blob_heap(const struct hotspot_layout *layout, uint64_t addr)
 {
 	for (size_t i = 0; i < HOTSPOT_HEAPS; i++)
 		if (addr >= layout->heaps[i].low && addr < layout->heaps[i].high)
@@ -76,7 +85,7 @@ static const struct hotspot_heap *find_heap(const struct hotspot_layout *layout,
 bool hotspot_blob_find(const struct hotspot_layout *layout, pid_t pid, uint64_t addr,
 		       struct hotspot_blob *blob)
 {
-	const struct hotspot_heap *heap = find_heap(layout, addr);
+	const struct hotspot_heap *heap = hotspot_blob_heap(layout, addr);
 	uint64_t segment = heap ? (addr - heap->low) >> layout->log2_segment : 0;
 	uint8_t back;
 

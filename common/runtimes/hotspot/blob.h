@@ -30,6 +30,13 @@ struct hotspot_compiled {
 uint64_t hotspot_blob_read(const struct hotspot_layout *layout, pid_t pid, uint64_t block,
 			   struct hotspot_blob *blob);
 
+/* Reads the block at *block, and moves it to the next one, up to end. False: the end, or broken. */
+bool hotspot_blob_next(const struct hotspot_layout *layout, pid_t pid, uint64_t *block,
+		       uint64_t end, struct hotspot_blob *blob);
+
+/* Returns the heap that contains an address; NULL: none. */
+const struct hotspot_heap *hotspot_blob_heap(const struct hotspot_layout *layout, uint64_t addr);
+
 /* Reads the block that contains an address, if it is used. */
 bool hotspot_blob_find(const struct hotspot_layout *layout, pid_t pid, uint64_t addr,
 		       struct hotspot_blob *blob);

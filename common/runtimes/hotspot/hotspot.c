@@ -8,6 +8,7 @@
 #include "base/container.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "runtimes/hotspot/continuation.h"
 #include "runtimes/hotspot/hotspot.h"
 #include "runtimes/hotspot/method.h"
 #include "runtimes/hotspot/names.h"
@@ -58,7 +59,10 @@ static int describe(const struct runtime_instance *instance, struct runtime_proc
 	if (err)
 		return err;
 	snprintf(file->title, sizeof(file->title), "Java %u", vm.version);
-	return hotspot_vm_describe(&vm, instance->pid, instance->bias, &process->hotspot);
+	err = hotspot_vm_describe(&vm, instance->pid, instance->bias, &process->hotspot);
+	if (!err)
+		hotspot_continuation_find(&vm, instance->pid, instance->bias, &process->hotspot);
+	return err;
 }
 
 /*
@@ -92,6 +96,17 @@ static struct runtime_function *make_function(char *name, char *file)
 	return f;
 }
 
+/* Names a stub; those of continuations stand for a virtual thread's frames outside of the stack. */
+static struct runtime_function *make_stub(const struct hotspot_def *def)
+{
+	char *name = mem_strndup(def->method_name, def->method_bytes);
+
+	if (!strstr(name, HOTSPOT_CONTINUATION))
+		return make_function(name, NULL);
+	free(name);
+	return make_function(mem_strdup("[frames in the heap]"), NULL);
+}
+
 static struct runtime_function *read_function(const struct runtime_def *header, size_t size)
 {
 	const struct hotspot_def *def = (const struct hotspot_def *)header;
@@ -101,7 +116,7 @@ static struct runtime_function *read_function(const struct runtime_def *header, 
 	if (size < sizeof(*def) || (!def->method && def->method_bytes >= HOTSPOT_METHOD_BYTES))
 		return NULL;
 	if (!def->method)
-		return make_function(mem_strndup(def->method_name, def->method_bytes), NULL);
+		return make_stub(def);
 	f = mem_zalloc(1, sizeof(*f) + sizeof(origin));
 	f->name = hotspot_join_name(def->class_name, def->class_bytes, def->method_name,
 				    def->method_bytes);

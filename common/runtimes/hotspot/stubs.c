@@ -573,30 +573,17 @@ static bool take_stub(const struct hotspot_blob *blob, const struct hotspot_heap
 	return true;
 }
 
-/* Returns the heap that has the stubs: the interpreter's. */
-static const struct hotspot_heap *stub_heap(const struct hotspot_layout *layout)
-{
-	size_t i = 0;
-
-	while (i + 1 < HOTSPOT_HEAPS && (layout->interpreter_low < layout->heaps[i].low ||
-					 layout->interpreter_low >= layout->heaps[i].high))
-		i++;
-	return &layout->heaps[i];
-}
-
 void hotspot_stubs_visit(const struct hotspot_layout *layout, pid_t pid,
 			 const struct runtime_rows *rows)
 {
-	const struct hotspot_heap *heap = stub_heap(layout);
-	uint64_t at = heap->low, left = CODE_ALL_BYTES, segments;
+	const struct hotspot_heap *heap = hotspot_blob_heap(layout, layout->interpreter_low);
+	uint64_t at = heap ? heap->low : 0, left = CODE_ALL_BYTES;
 	struct hotspot_blob blob;
 
-	for (size_t i = 0; i < BLOCKS_MAX && at < heap->high; i++) {
-		segments = hotspot_blob_read(layout, pid, at, &blob);
-		if (!segments)
+	for (size_t i = 0; heap && i < BLOCKS_MAX; i++) {
+		if (!hotspot_blob_next(layout, pid, &at, heap->high, &blob))
 			break;
 		if (take_stub(&blob, heap, &left))
 			add_stub(&blob, pid, rows);
-		at += segments << layout->log2_segment;
 	}
 }

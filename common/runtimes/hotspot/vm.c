@@ -109,6 +109,14 @@ static const struct wanted {
 	WANT(class_source, "InstanceKlass", "_source_file_name_index"),
 	WANT(symbol_length, "Symbol", "_length"),
 	WANT(symbol_body, "Symbol", "_body"),
+	WANT_VARIABLE(threads, "ThreadsSMRSupport", "_java_thread_list"),
+	WANT_VARIABLE(continuation_return, "ContinuationEntry", "_return_pc"), /* 25 */
+	WANT(threads_length, "ThreadsList", "_length"),
+	WANT(threads_data, "ThreadsList", "_threads"),
+	WANT(thread_entry, "JavaThread", "_cont_entry"), /* 25 */
+	WANT(thread_os, "JavaThread", "_osthread"),
+	WANT(thread_os, "Thread", "_osthread"),
+	WANT(os_pthread, "OSThread", "_pthread_id"),
 	WANT(queue_buffer, "StubQueue", "_stub_buffer"),
 	WANT(queue_end, "StubQueue", "_queue_end"),
 };

@@ -37,8 +37,10 @@ struct hotspot_fields {
 	int32_t pool_bytes, pool_holder, pool_source, class_name, class_source;
 	int32_t symbol_length, symbol_body;
 	int32_t queue_buffer, queue_end;
+	int32_t threads_length, threads_data, thread_entry, thread_os, os_pthread;
 	uint64_t heap; /* JDK 8: the only heap */
 	uint64_t heaps, interpreter, call_stub, release;
+	uint64_t threads, continuation_return; /* 0: without virtual threads, or up to 24 */
 };
 
 struct hotspot_vm {
