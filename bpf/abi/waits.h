@@ -37,6 +37,7 @@ struct wait_settings {
 	bool waker;
 	bool on_cpu;	  /* count time on CPU, too */
 	bool throttled;	  /* count time that waits for a CPU owe to quotas separately */
+	bool delays;	  /* record waits for a CPU in a histogram */
 	bool has_windows; /* time has several windows, each of which counts its part of a wait */
 };
 

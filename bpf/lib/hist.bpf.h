@@ -1,29 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Records values in a single histogram, per CPU and thus without atomics, or in one per key
- * (process, thread, disk, CPU, cgroup), with one element of a hash table per octave.
+ * Records values in one histogram per key (process, thread, disk, CPU, cgroup), with one element of
+ * a hash table per octave, or in a single one.
  */
 #ifndef HIST_BPF_H
 #define HIST_BPF_H
 
-#include "lib/compat.bpf.h"
 #include "abi/filter.h"
-#include "abi/hist.h"
+#include "lib/hist_all.bpf.h"
 #include "lib/loss.bpf.h"
 #include "lib/table.bpf.h"
 
 struct hist_label {
 	char name[HIST_NAME_LEN];
 };
-
-const volatile struct hist_settings hist_settings SEC(".rodata.hist");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, HIST_OCTAVES);
-	__type(key, __u32);
-	__type(value, struct hist_octave);
-} hist_all SEC(".maps");
 
 TABLE_WITH_TURNS(hist_table, struct hist_key, struct hist_octave, 32768);
 
@@ -39,33 +29,6 @@ struct {
 } hist_labels SEC(".maps");
 
 const struct hist_octave hist_empty_octave = {};
-
-static __always_inline __u64 hist_to_fixed(__u64 ns)
-{
-	return hist_scale(ns < HIST_MAX_NS ? ns : HIST_MAX_NS, hist_settings.mult,
-			  hist_settings.shift);
-}
-
-static __always_inline void hist_update_max(struct hist_octave *o, __u64 fixed)
-{
-	if (o->max < fixed)
-		o->max = fixed;
-}
-
-/* Records a value. A global function: the verifier checks it once, not once per call and path. */
-__noinline int hist_record(__u64 ns)
-{
-	__u64 fixed = hist_to_fixed(ns);
-	__u32 octave = hist_octave_of(fixed);
-	struct hist_octave *o = bpf_map_lookup_elem(&hist_all, &octave);
-
-	if (!o)
-		return 0;
-	o->slots[hist_slot_of(fixed, octave)]++;
-	o->sum += fixed;
-	hist_update_max(o, fixed);
-	return 0;
-}
 
 /* Returns the octave of a key; NULL: table full. A new octave is created with the key's name. */
 static __always_inline struct hist_octave *hist_find_octave(const struct hist_key *key,

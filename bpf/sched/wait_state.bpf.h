@@ -13,6 +13,7 @@
 
 #define COUNTS_RUNS	 false
 #define COUNTS_THROTTLED false
+#define delay_record(state, now_ns)
 
 struct lock_state {
 	struct lock_wait wait;
@@ -22,6 +23,8 @@ struct lock_state {
 #define COUNTS_RUNS	 wait_settings.on_cpu
 #define COUNTS_THROTTLED wait_settings.throttled
 #define TASK_STATE_HAS_END
+
+#include "lib/hist_all.bpf.h"
 
 /* Empty: takes no space. */
 struct lock_state {
@@ -50,6 +53,15 @@ const volatile struct wait_settings wait_settings SEC(".rodata.waits") = {
 	.max_ns = ~0ULL,
 	.states = ~0U,
 };
+
+#ifndef WAITS_PER_LOCK
+/* Records how long a thread that gets a CPU has waited for it. */
+static __always_inline void delay_record(const struct task_state *state, __u64 now_ns)
+{
+	if (wait_settings.delays && state->wake_ns && state->wake_ns < now_ns)
+		hist_record(now_ns - state->wake_ns);
+}
+#endif
 
 /*
  * A wait that is being counted: copied from the thread's state, which is updated before the wait is

@@ -202,6 +202,7 @@ static __always_inline void switch_in_late(struct task_struct *task, struct task
 	if (!in_ns)
 		loss_count(LOSS_NO_SWITCH, 0);
 	wait_end(state);
+	delay_record(state, in_ns);
 	if (is_counted)
 		is_counted = wait_take(&wait, state, off_ns, in_ns, 0);
 	if (in_ns)
@@ -285,6 +286,7 @@ static __always_inline void switch_in(struct task_struct *task, __u64 now_ns)
 	now_ns = now_ns ? now_ns : bpf_ktime_get_ns();
 	off_ns = state->off_ns;
 	wait_end(state);
+	delay_record(state, now_ns);
 	is_counted = wait_take(&wait, state, off_ns, now_ns, 0);
 	run_begin(state, now_ns);
 	if (is_counted)

@@ -291,7 +291,17 @@ static void write_keyed(const struct run *run, const struct hist_rows *rows,
 
 /* ---- the histogram without keys ---- */
 
-static int read_all(const struct run *run, struct hist *all)
+int histograms_configure_all(const struct run *run, bool is_wanted)
+{
+	struct hist_settings settings = { hist_usecs.mult, hist_usecs.shift };
+
+	if (is_wanted)
+		return map_set_settings(run, ".rodata.hist", &settings, sizeof(settings));
+	map_leave_out(run, "hist_all");
+	return 0;
+}
+
+int histograms_read_all(const struct run *run, struct hist *all)
 {
 	int fd = bpf_map__fd(map_find(run, "hist_all")), n_cpus = libbpf_num_possible_cpus();
 	struct hist_octave *per_cpu = mem_zalloc((size_t)n_cpus, sizeof(*per_cpu));
@@ -310,7 +320,7 @@ static int report_all(struct run *run, const struct hist_rows *rows)
 {
 	struct histograms *hists = histograms_of(run);
 	struct hist *now = hist_new(), *shown = hist_new();
-	int err = read_all(run, now);
+	int err = histograms_read_all(run, now);
 
 	hist_merge(shown, now);
 	if (hists->before)

@@ -64,6 +64,13 @@ int histograms_refuse(const struct run *run, const char *where);
 uint32_t histograms_entries(const struct run *run);
 void histograms_print_time(const struct run *run);
 
+/*
+ * For tools with one more histogram: configures it, in microseconds, or leaves it out; adds its
+ * values since the start to `all`. 0 or -errno, printed.
+ */
+int histograms_configure_all(const struct run *run, bool is_wanted);
+int histograms_read_all(const struct run *run, struct hist *all);
+
 /* The report() of every histogram tool. */
 int histograms_report(struct run *run);
 

@@ -21,6 +21,7 @@
 
 #define PAGE_BYTES  4096
 #define STACKS_MAX  10 /* stacks of a remark */
+#define CALLS_MAX   5
 #define GROUPS_MAX  16
 #define STACK_WIDTH 62
 #define NAME_WIDTH  28
@@ -54,6 +55,7 @@ struct page {
 	struct strpool *texts; /* of all rows */
 	struct group groups[GROUPS_MAX];
 	size_t n_groups;
+	struct rows calls;	    /* time in system calls */
 	const struct sample *first; /* of the largest value, not idle if there is one; NULL: none */
 	bool has_one_process;	    /* all samples are of the first one's process */
 };
@@ -163,9 +165,9 @@ static char *shorten(const struct sample *s)
 	return result;
 }
 
-static void add_row(struct strpool *texts, struct rows *rows, const struct sample *s)
+/* Adds a value to the row of a text, which it frees. */
+static void add_row(struct strpool *texts, struct rows *rows, char *text, uint64_t value)
 {
-	char *text = shorten(s);
 	const char *interned = strpool_intern(texts, text);
 	struct row *row = idmap_find(&rows->by_text, (uintptr_t)interned);
 
@@ -175,7 +177,41 @@ static void add_row(struct strpool *texts, struct rows *rows, const struct sampl
 		row->text = interned;
 		idmap_add(&rows->by_text, (uintptr_t)interned, row);
 	}
-	row->value += s->value;
+	row->value += value;
+}
+
+/*
+ * Returns the name of the system call that a kernel function carries out, freed by the caller;
+ * NULL: unknown. The function named after the call may be missing, since it ends in a jump.
+ */
+static char *call_name(const char *function)
+{
+	static const char *const prefixes[] = { "__x64_sys_",  "__arm64_sys_",
+						"__ia32_sys_", "__ia32_compat_sys_",
+						"__do_sys_",   "__se_sys_",
+						"ksys_",       "__sys_" };
+	const char *name;
+	size_t length;
+
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
+		length = strlen(prefixes[i]);
+		name = function + length;
+		if (!strncmp(function, prefixes[i], length) && *name)
+			return mem_printf("%.*s", (int)strcspn(name, "."), name);
+	}
+	return NULL;
+}
+
+/* Adds the sample's time to that of the system call that it is in, if it is known. */
+static void add_call(struct page *page, const struct sample *s)
+{
+	char *name = NULL;
+
+	for (size_t i = 0; i < s->n_frames && !name; i++)
+		if (sample_frame(s, i)->kind == FRAME_KERNEL)
+			name = call_name(sample_frame(s, i)->name);
+	if (name)
+		add_row(page->texts, &page->calls, name, s->value);
 }
 
 static int compare_rows(const void *a, const void *b)
@@ -225,7 +261,9 @@ static void sum_up(struct page *page)
 		group = find_group(page, remark_of(s));
 		group->total += s->value;
 		if (!writer_is_idle(s))
-			add_row(page->texts, &group->rows, s);
+			add_row(page->texts, &group->rows, shorten(s), s->value);
+		if (!rank(group))
+			add_call(page, s);
 		page->has_one_process =
 			!page->first || (page->has_one_process && s->pid == page->first->pid);
 		if (!page->first || (writer_is_idle(page->first) && !writer_is_idle(s)))
@@ -234,28 +272,35 @@ static void sum_up(struct page *page)
 	qsort(page->groups, page->n_groups, sizeof(*page->groups), compare_groups);
 	for (size_t i = 0; i < page->n_groups; i++)
 		sort_rows(&page->groups[i].rows);
+	sort_rows(&page->calls);
+}
+
+static void free_rows(struct rows *rows)
+{
+	free(rows->list);
+	idmap_free(&rows->by_text, free);
 }
 
 static void free_groups(struct page *page)
 {
-	for (size_t i = 0; i < page->n_groups; i++) {
-		free(page->groups[i].rows.list);
-		idmap_free(&page->groups[i].rows.by_text, free);
-	}
+	for (size_t i = 0; i < page->n_groups; i++)
+		free_rows(&page->groups[i].rows);
+	free_rows(&page->calls);
 	strpool_free(page->texts);
 }
 
-static void print_group(FILE *f, const struct page *page, const struct group *group, size_t n)
+/* Prints n rows at most, with their shares of a total. */
+static void print_rows(FILE *f, const struct page *page, const char *title, const struct rows *rows,
+		       size_t n, uint64_t total)
 {
-	const struct rows *rows = &group->rows;
 	char value[QUANTITY_MAX];
 
-	fprintf(f, "\n## %s\n\n```\n", group->remark);
+	fprintf(f, "\n## %s\n\n```\n", title);
 	for (size_t i = 0; i < n && i < rows->n; i++)
 		fprintf(f, "%9s %5.1f %% %s\n",
 			quantity_format_short(value, rows->list[i]->value, 0,
 					      profile_unit(page->profile)),
-			percent(rows->list[i]->value, group->total), rows->list[i]->text);
+			percent(rows->list[i]->value, total), rows->list[i]->text);
 	fputs("```\n", f);
 }
 
@@ -352,9 +397,13 @@ static char *make_page(const struct page *page, size_t n)
 		return NULL;
 	print_head(f, page);
 	print_totals(f, page);
+	if (page->calls.n)
+		print_rows(f, page, "time in system calls (without idle)", &page->calls, CALLS_MAX,
+			   profile_total(page->profile));
 	for (size_t i = 0; n && i < page->n_groups; i++)
 		if (strcmp(page->groups[i].remark, IDLE))
-			print_group(f, page, &page->groups[i], n);
+			print_rows(f, page, page->groups[i].remark, &page->groups[i].rows, n,
+				   page->groups[i].total);
 	print_next(f, page);
 	fclose(f);
 	return text;

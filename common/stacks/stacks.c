@@ -680,8 +680,17 @@ static char *add_usage(const struct making *making, struct writer_facts *facts, 
 {
 	struct process_usage *before = &making->stacks->usage;
 	struct process_usage now = read_usage(making->run, &facts->process_pid, comm, size);
-	char *text = process_usage_describe(before, &now);
+	char *usage = process_usage_describe(before, &now), *text = usage;
+	char *line = spec_of(making->run)->page_line ? spec_of(making->run)->page_line(making->run)
+						     : NULL;
 
+	if (line && usage) {
+		text = mem_printf("%s  \n%s", usage, line);
+		free(usage);
+		free(line);
+	} else if (line) {
+		text = line;
+	}
 	facts->process = *comm ? comm : NULL;
 	facts->usage = text;
 	if (!making->run->is_peek) {

@@ -87,6 +87,9 @@ struct stacks_spec {
 	/* returns false for keys that a report omits; NULL: none */
 	bool (*shows)(const struct run *run, const struct stack_key *key);
 
+	/* returns a further line of a page about the target, freed by the caller; NULL: none */
+	char *(*page_line)(struct run *run);
+
 	/* adds a report's metrics, in the raw unit without stacks; needs numbers_module */
 	void (*add_metrics)(struct run *run, const struct profile *profile);
 };

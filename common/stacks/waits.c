@@ -5,6 +5,7 @@
 #include <bpf/bpf.h>
 
 #include "base/msg.h"
+#include "modules/histograms.h"
 #include "modules/taskstate.h"
 #include "output/remarks.h"
 #include "run/bpfmap.h"
@@ -52,6 +53,8 @@ int waits_configure(const struct run *run, const struct wait_settings *wanted)
 		map_leave_out(run, "sampled");
 		program_leave_out(run, "waits_rename");
 	}
+	if (histograms_configure_all(run, wanted->delays))
+		return -EINVAL;
 	if (!wanted->throttled)
 		program_leave_out(run, "waits_migrate");
 	else if (features_require_quotas())

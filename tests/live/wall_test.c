@@ -337,6 +337,8 @@ TEST(a_report_is_one_page)
 	CHECK_HAS(tool->out, text_of(", process %d (`", (int)work->pid));
 	CHECK_HAS(tool->out, " % complete");
 	CHECK_HAS(tool->out, "\n| runnable           | ");
+	CHECK_HAS(tool->out, "  \nwaits for a CPU: ");
+	CHECK_LACKS(tool->out, "waits for a CPU: 0,");
 	CHECK_HAS(tool->out, "parts_burn");
 	for (const char *line = tool->out; *line; line += strcspn(line, "\n") + 1)
 		CHECK(strcspn(line, "\n") <= 80);

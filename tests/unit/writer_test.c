@@ -449,7 +449,7 @@ TEST(a_page_of_markdown_is_bounded)
 				    .remark = remarks[i % 4] };
 		const struct frame frames[] = { { "main", FRAME_USER },
 						{ name, FRAME_USER },
-						{ "entry", FRAME_KERNEL },
+						{ "__x64_sys_read", FRAME_KERNEL },
 						{ "leaf", FRAME_KERNEL } };
 
 		snprintf(name, sizeof(name), "%d%0*d", (int)i, (int)(i % 150) + 1, 0);
@@ -473,7 +473,9 @@ TEST(a_page_of_markdown_is_bounded)
 	CHECK_HAS(page, "\n## throttled\n");
 	CHECK_HAS(page, "  1.40 ms   1.2 % app: main > 399000000");
 	CHECK_HAS(page, " > leaf\n");
-	CHECK(!strstr(page, "entry") && !strstr(page, "## idle"));
+	CHECK(!strstr(page, "__x64") && !strstr(page, "## idle"));
+	CHECK_HAS(page,
+		  "\n## time in system calls (without idle)\n\n```\n   480 ms   0.3 % read\n```\n");
 	CHECK_HAS(page, "\nNext: `runqlat --throttled -p 7 10 1`\n");
 	CHECK_HAS(page, "|\n| blocked throughout |       90.0 s |  56.1 % |\n| idle ");
 }

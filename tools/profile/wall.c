@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* On-CPU and off-CPU time of threads; see wall.h. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "abi/waits.h"
 #include "base/array.h"
+#include "base/mem.h"
 #include "base/msg.h"
+#include "modules/histograms.h"
 #include "modules/sampler.h"
+#include "output/histogram.h"
 #include "output/quantity.h"
 #include "output/remarks.h"
 #include "output/writer.h"
@@ -29,6 +33,8 @@ struct wall {
 	/* Totals over all reports. */
 	uint64_t kinds_ns[WALL_KINDS];
 	uint64_t n_samples, sampled; /* sampled: total period of samples, ns or cycles */
+
+	struct hist *delays; /* waits for a CPU up to the last report; NULL: none yet */
 };
 
 static const struct wall defaults;
@@ -105,10 +111,47 @@ static int configure_wall(struct run *run)
 		.waker = wall_of(run)->waker,
 		.throttled = wall_of(run)->throttled,
 		.on_cpu = true,
+		.delays = wall_of(run)->page,
 	};
 
 	run->period = NULL;
 	return waits_configure(run, &settings);
+}
+
+/* Returns a line about the waits for a CPU that ended since the last report. */
+char *wall_page_line(struct run *run)
+{
+	static const double percents[] = { 50, 99, 100 };
+	struct hist *now = hist_new(), *shown = hist_new();
+	struct wall *wall = wall_of(run);
+	char values[3][QUANTITY_MAX], *line = NULL;
+
+	if (wall->page && !histograms_read_all(run, now)) {
+		hist_merge(shown, now);
+		if (wall->delays)
+			hist_subtract(shown, wall->delays);
+		for (size_t i = 0; i < ARRAY_SIZE(percents); i++)
+			quantity_format_short(
+				values[i],
+				hist_to_ns(&hist_usecs,
+					   hist_percentile(shown, &hist_usecs, percents[i])),
+				0, "nanoseconds");
+		line = mem_printf("waits for a CPU: %" PRIu64 ", p50 %s, p99 %s, max %s",
+				  hist_count(shown), values[0], values[1], values[2]);
+	}
+	hist_free(shown);
+	if (run->is_peek)
+		hist_free(now);
+	else {
+		hist_free(wall->delays);
+		wall->delays = now;
+	}
+	return line;
+}
+
+static void finish_wall(struct run *run)
+{
+	hist_free(wall_of(run)->delays);
 }
 
 const struct module wall_module = {
@@ -117,6 +160,7 @@ const struct module wall_module = {
 	.state = DEFAULTS(defaults),
 	.check = check_wall,
 	.configure = configure_wall,
+	.finish = finish_wall,
 };
 
 /* ---- conversion of samples to time ---- */

@@ -29,14 +29,15 @@ extern const char *const wall_remarks[WALL_KINDS];
 bool wall_needs_kernel(const struct run *run);
 bool wall_folds_idle(const struct run *run);
 const struct writer *wall_usual_writer(const struct run *run);
+char *wall_page_line(struct run *run);
 stacks_prepare_fn wall_prepare;
 
 /* Members of the tool's struct stacks_spec. */
 #define WALL_STACKS                                                                               \
 	.raw_unit = "nanoseconds", .divisor = NS_PER_US, .type = "wall", .remarks = wall_remarks, \
 	.n_remarks = WALL_KINDS, .are_waits = true, .rest_remark = WALL_BLOCKED,                  \
-	.usual_writer = wall_usual_writer, .folds_idle = wall_folds_idle,                         \
-	.needs_kernel = wall_needs_kernel, .prepare = wall_prepare
+	.page_line = wall_page_line, .usual_writer = wall_usual_writer,                           \
+	.folds_idle = wall_folds_idle, .needs_kernel = wall_needs_kernel, .prepare = wall_prepare
 
 /* The tool's report(). */
 int wall_report(struct run *run);
