@@ -25,9 +25,11 @@
 #define GROUPS_MAX  16
 #define STACK_WIDTH 62
 #define NAME_WIDTH  28
+#define STATE_WIDTH 20
 #define NOTE_WIDTH  78
 #define NOTE_BYTES  160
 #define IDLE	    "idle"
+#define GOROUTINES  "goroutines waiting" /* they are no threads */
 #define NO_REMARK   "all"
 
 /* Stacks of a group that look the same when shortened. */
@@ -56,14 +58,23 @@ struct page {
 	struct group groups[GROUPS_MAX];
 	size_t n_groups;
 	struct rows calls;	    /* time in system calls */
+	uint64_t total;		    /* time of threads */
 	const struct sample *first; /* of the largest value, not idle if there is one; NULL: none */
 	bool has_one_process;	    /* all samples are of the first one's process */
 };
+
+/* Returns true for a stack below the marker of goroutines (stacks/goroutine_waits.h). */
+static bool is_goroutines(const struct sample *s)
+{
+	return s->n_frames && !strncmp(sample_frame(s, 0)->name, "[goroutine", 10);
+}
 
 static const char *remark_of(const struct sample *s)
 {
 	if (writer_is_idle(s))
 		return IDLE;
+	if (is_goroutines(s))
+		return GOROUTINES;
 	return s->remark ? s->remark : NO_REMARK;
 }
 
@@ -87,19 +98,19 @@ static double percent(uint64_t part, uint64_t whole)
 	return whole ? 100 * (double)part / (double)whole : 0;
 }
 
-/* Returns the name, escaped, a long one without its middle; freed by the caller. */
-static char *short_name(const char *name)
+/* Returns the name, escaped, without its middle if it is wider; freed by the caller. */
+static char *short_name(const char *name, size_t width)
 {
 	char *whole = mem_escape(name), head[NAME_WIDTH / 2], *result;
 	size_t length = strlen(whole);
 	const char *tail;
 
-	if (length <= NAME_WIDTH)
+	if (length <= width)
 		return whole;
-	tail = whole + length - NAME_WIDTH / 2 + 1;
+	tail = whole + length - width / 2 + 1;
 	while ((*tail & 0xc0) == 0x80) /* inside of a character */
 		tail++;
-	result = mem_printf("%s..%s", escape_string(head, sizeof(head), whole, NULL), tail);
+	result = mem_printf("%s..%s", escape_string(head, width / 2, whole, NULL), tail);
 	free(whole);
 	return result;
 }
@@ -107,7 +118,7 @@ static char *short_name(const char *name)
 /* Adds the frame before the text, which it frees. NULL, and the text stays: there is no space. */
 static char *prepend(char *text, const struct sample *s, size_t frame, size_t width)
 {
-	char *name = short_name(sample_frame(s, frame)->name), *longer;
+	char *name = short_name(sample_frame(s, frame)->name, NAME_WIDTH), *longer;
 
 	longer = mem_printf(*text ? "%s > %s" : "%s%s", name, text);
 	free(name);
@@ -129,36 +140,70 @@ static size_t count_user(const struct sample *s)
 	return n ? n : s->n_frames;
 }
 
-/* Returns the number of frames up to a managed runtime's innermost function; 0: there is none. */
-static size_t count_managed(const struct sample *s)
+/* Returns true for a function of Go's runtime and of what is just above it. */
+static bool is_go_runtime(const char *name)
 {
-	size_t n = s->n_frames;
+	static const char *const packages[] = { "runtime.", "runtime/", "internal/", "sync.",
+						"syscall." };
 
-	while (n && sample_frame(s, n - 1)->kind != FRAME_RUNTIME)
-		n--;
-	return n;
+	for (size_t i = 0; i < ARRAY_SIZE(packages); i++)
+		if (!strncmp(name, packages[i], strlen(packages[i])))
+			return true;
+	return false;
 }
 
 /*
- * Returns the thread's name, a runtime's innermost function, the innermost functions as far as
- * there is space, and of the kernel's the innermost one; freed by the caller.
+ * Returns the number of frames up to the innermost function of the program, if a managed runtime's
+ * or Go's are below it; 0: there are none.
+ */
+static size_t count_managed(const struct sample *s)
+{
+	size_t n = s->n_frames, n_user = count_user(s);
+
+	while (n && sample_frame(s, n - 1)->kind != FRAME_RUNTIME)
+		n--;
+	if (n)
+		return n;
+	for (n = n_user; n && is_go_runtime(sample_frame(s, n - 1)->name);)
+		n--;
+	return n < n_user && !(n == 1 && is_goroutines(s)) ? n : 0;
+}
+
+/* Returns the state in the marker of goroutines: "[select]"; freed by the caller. */
+static char *goroutines_state(const struct sample *s)
+{
+	const char *mark = sample_frame(s, 0)->name, *state = strchr(mark, ':');
+	char *name = short_name(state ? state + 2 : mark + 1, STATE_WIDTH);
+	char *text = mem_printf("[%s", name);
+
+	free(name);
+	return text;
+}
+
+/*
+ * Returns the thread's name or the goroutines' state, the program's innermost function, the
+ * innermost functions as far as there is space, and of the kernel's the innermost one; freed by the
+ * caller.
  */
 static char *shorten(const struct sample *s)
 {
-	char *comm = short_name(escape_no_name(s->comm)), *text = mem_strdup(""), *longer, *result;
-	size_t i = count_user(s), managed = count_managed(s);
-	char *anchor = managed ? short_name(sample_frame(s, managed - 1)->name) : mem_strdup("");
+	size_t i = count_user(s), managed = count_managed(s), first = is_goroutines(s);
+	char *comm = first ? goroutines_state(s) : short_name(escape_no_name(s->comm), NAME_WIDTH);
+	char *text = mem_strdup(""), *longer, *result;
+	char *anchor = managed ? short_name(sample_frame(s, managed - 1)->name, NAME_WIDTH)
+			       : mem_strdup("");
 	size_t width = STACK_WIDTH - strlen(comm) - strlen(": .. > ");
-	size_t beside = width - (managed ? strlen(anchor) + strlen(" > .. > ") : 0);
+	size_t taken = managed ? strlen(anchor) + strlen(" > .. > ") : 0;
+	size_t beside = width > taken ? width - taken : 0;
 
 	if (i < s->n_frames && (longer = prepend(text, s, s->n_frames - 1, beside)))
 		text = longer;
-	for (; i && (longer = prepend(text, s, i - 1, i > managed ? beside : width)); i--)
+	for (; i > first && (longer = prepend(text, s, i - 1, i > managed ? beside : width)); i--)
 		text = longer;
 	if (i > managed && managed)
 		result = mem_printf("%s: .. > %s > ..%s%s", comm, anchor, *text ? " > " : "", text);
 	else
-		result = mem_printf("%s: %s%s", comm, i ? ".. > " : "", text);
+		result = mem_printf("%s: %s%s", comm, i > first ? ".. > " : "", text);
 	free(anchor);
 	free(text);
 	free(comm);
@@ -233,12 +278,15 @@ static void sort_rows(struct rows *rows)
 		qsort(rows->list, rows->n, sizeof(struct row *), compare_rows);
 }
 
-/* Returns the rank of kinds of time that explain nothing, and follow the rest. */
+/* Returns the rank of kinds of time that explain less, and follow the rest. */
 static uint64_t rank(const struct group *group)
 {
-	return !strcmp(group->remark, IDLE)			   ? 2
-	       : !strcmp(group->remark, REMARK_BLOCKED_THROUGHOUT) ? 1
-								   : 0;
+	static const char *const last[] = { GOROUTINES, REMARK_BLOCKED_THROUGHOUT, IDLE };
+
+	for (size_t i = 0; i < ARRAY_SIZE(last); i++)
+		if (!strcmp(group->remark, last[i]))
+			return i + 1;
+	return 0;
 }
 
 static int compare_groups(const void *a, const void *b)
@@ -260,6 +308,7 @@ static void sum_up(struct page *page)
 			continue;
 		group = find_group(page, remark_of(s));
 		group->total += s->value;
+		page->total += is_goroutines(s) ? 0 : s->value;
 		if (!writer_is_idle(s))
 			add_row(page->texts, &group->rows, shorten(s), s->value);
 		if (!rank(group))
@@ -335,7 +384,6 @@ static void print_head(FILE *f, const struct page *page)
 
 static void print_totals(FILE *f, const struct page *page)
 {
-	uint64_t total = profile_total(page->profile);
 	char value[QUANTITY_MAX];
 
 	fputs("| kind               |        value | share   |\n"
@@ -344,9 +392,12 @@ static void print_totals(FILE *f, const struct page *page)
 	for (size_t i = 0; i < page->n_groups; i++) {
 		const struct group *group = &page->groups[i];
 
-		fprintf(f, "| %-18s | %12s | %5.1f %% |\n", group->remark,
-			quantity_format_short(value, group->total, 0, profile_unit(page->profile)),
-			percent(group->total, total));
+		fprintf(f, "| %-18s | %12s |", group->remark,
+			quantity_format_short(value, group->total, 0, profile_unit(page->profile)));
+		if (!strcmp(group->remark, GOROUTINES))
+			fputs("         |\n", f);
+		else
+			fprintf(f, " %5.1f %% |\n", percent(group->total, page->total));
 	}
 }
 
@@ -399,7 +450,7 @@ static char *make_page(const struct page *page, size_t n)
 	print_totals(f, page);
 	if (page->calls.n)
 		print_rows(f, page, "time in system calls (without idle)", &page->calls, CALLS_MAX,
-			   profile_total(page->profile));
+			   page->total);
 	for (size_t i = 0; n && i < page->n_groups; i++)
 		if (strcmp(page->groups[i].remark, IDLE))
 			print_rows(f, page, page->groups[i].remark, &page->groups[i].rows, n,

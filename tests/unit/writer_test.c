@@ -462,6 +462,17 @@ TEST(a_page_of_markdown_is_bounded)
 	profile_add(many,
 		    &(struct sample){ FRAMES(USER("pool")), .comm = "app", .pid = 7, .cpu = -1,
 				      .remark = "blocked throughout", .value = 90000000 });
+	profile_add(many,
+		    &(struct sample){ FRAMES(MARK("[goroutine: select]"), USER("main.serve"),
+					     USER("runtime.selectgo"), USER("runtime.gopark")),
+				      .comm = "app", .pid = 7, .cpu = -1, .remark = "blocked",
+				      .value = 80000000 });
+	profile_add(many,
+		    &(struct sample){ FRAMES(MARK("[goroutine: chan receive (nil chan)]"),
+					     USER("github.com/somebody/something.function"),
+					     USER("runtime.chanrecv1"), USER("runtime.chanrecv"),
+					     USER("runtime.gopark")),
+				      .comm = "app", .pid = 7, .cpu = -1, .value = 1 });
 	page = written_by(&md_writer, many, &style, NULL);
 	profile_free(many);
 	CHECK(strlen(page) <= 4096);
@@ -477,7 +488,10 @@ TEST(a_page_of_markdown_is_bounded)
 	CHECK_HAS(page,
 		  "\n## time in system calls (without idle)\n\n```\n   480 ms   0.3 % read\n```\n");
 	CHECK_HAS(page, "\nNext: `runqlat --throttled -p 7 10 1`\n");
-	CHECK_HAS(page, "|\n| blocked throughout |       90.0 s |  56.1 % |\n| idle ");
+	CHECK_HAS(page, "|\n| goroutines waiting |       80.0 s |         |\n"
+			"| blocked throughout |       90.0 s |  56.1 % |\n| idle ");
+	CHECK_HAS(page, "chan)]: .. > github.com/so..hing.function > ..\n");
+	CHECK_HAS(page, "   80.0 s 100.0 % [select]: .. > main.serve > .. > runtime.gopark\n");
 }
 
 /* Markup in names is text, and the graphs leave out frames that have no space. */
