@@ -250,8 +250,12 @@ static char *call_name(const char *function)
 /* Adds the sample's time to that of the system call that it is in, if it is known. */
 static void add_call(struct page *page, const struct sample *s)
 {
+	bool lacks_cpu = s->remark && (!strcmp(s->remark, REMARK_RUNNABLE) ||
+				       !strcmp(s->remark, REMARK_THROTTLED));
 	char *name = NULL;
 
+	if (lacks_cpu) /* not the call's own time */
+		return;
 	for (size_t i = 0; i < s->n_frames && !name; i++)
 		if (sample_frame(s, i)->kind == FRAME_KERNEL)
 			name = call_name(sample_frame(s, i)->name);
@@ -449,7 +453,7 @@ static char *make_page(const struct page *page, size_t n)
 	print_head(f, page);
 	print_totals(f, page);
 	if (page->calls.n)
-		print_rows(f, page, "time in system calls (without idle)", &page->calls, CALLS_MAX,
+		print_rows(f, page, "system calls: on cpu and blocked", &page->calls, CALLS_MAX,
 			   page->total);
 	for (size_t i = 0; n && i < page->n_groups; i++)
 		if (strcmp(page->groups[i].remark, IDLE))

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Use of memory and CPUs; see process_usage.h. */
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -158,7 +157,8 @@ static char *describe_growth(const struct process_usage *before, const struct pr
 			  ((double)now->resident_bytes - (double)before->resident_bytes) / MIB);
 }
 
-char *process_usage_describe(const struct process_usage *before, const struct process_usage *now)
+char *process_usage_describe(const struct process_usage *before, const struct process_usage *now,
+			     bool has_delays)
 {
 	uint64_t faults[2];
 	char *growth, *delays, *text;
@@ -166,7 +166,7 @@ char *process_usage_describe(const struct process_usage *before, const struct pr
 	if (!sum_growth(before, &before->processes, &now->processes, faults))
 		return NULL;
 	growth = describe_growth(before, now);
-	delays = describe_delays(before, now);
+	delays = has_delays ? describe_delays(before, now) : mem_strdup("");
 	text = mem_printf("resident: %.1f MiB%s, page faults: %" PRIu64 " (%" PRIu64
 			  " major)  \nthreads: %zu (%+d)%s",
 			  (double)now->resident_bytes / MIB, growth, faults[0] + faults[1],

@@ -3,6 +3,7 @@
 #ifndef PROCESS_USAGE_H
 #define PROCESS_USAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -32,8 +33,9 @@ uint64_t process_usage_waited_ns(const struct process_usage *before,
 /*
  * Returns a text about what was used between two moments, in two lines of at most 80 columns, freed
  * by the caller: as in process_usage_waited_ns(). The growth of memory is omitted unless the same
- * processes were there at both. NULL: there are none.
+ * processes were there at both. has_delays: with waits for a CPU. NULL: there are none.
  */
-char *process_usage_describe(const struct process_usage *before, const struct process_usage *now);
+char *process_usage_describe(const struct process_usage *before, const struct process_usage *now,
+			     bool has_delays);
 
 #endif

@@ -680,9 +680,9 @@ static char *add_usage(const struct making *making, struct writer_facts *facts, 
 {
 	struct process_usage *before = &making->stacks->usage;
 	struct process_usage now = read_usage(making->run, &facts->process_pid, comm, size);
-	char *usage = process_usage_describe(before, &now), *text = usage;
 	char *line = spec_of(making->run)->page_line ? spec_of(making->run)->page_line(making->run)
 						     : NULL;
+	char *usage = process_usage_describe(before, &now, !line), *text = usage;
 
 	if (line && usage) {
 		text = mem_printf("%s  \n%s", usage, line);

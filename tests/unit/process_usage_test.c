@@ -53,10 +53,10 @@ TEST(faults_of_the_window_are_counted)
 	touch_pages();
 	now = process_usage_read(&pid, 1);
 	CHECK_EQ(now.n_threads, 1);
-	text = process_usage_describe(&before, &now);
+	text = process_usage_describe(&before, &now, true);
 	CHECK_HAS(text, "MiB (");
 	free(text);
-	faults = faults_of(process_usage_describe(&before, &now));
+	faults = faults_of(process_usage_describe(&before, &now, true));
 	process_usage_free(&before);
 	process_usage_free(&now);
 	CHECK(faults >= PAGES && faults < 9 * PAGES);
@@ -77,10 +77,10 @@ TEST(a_process_that_comes_or_goes_does_not_count)
 	one = process_usage_read(pids, 1);
 	both = process_usage_read(pids, 2);
 	end_child(pids[1]);
-	text = process_usage_describe(&one, &both);
+	text = process_usage_describe(&one, &both, true);
 	CHECK(text && !strstr(text, "MiB ("));
 	comes = faults_of(text);
-	goes = faults_of(process_usage_describe(&both, &one));
+	goes = faults_of(process_usage_describe(&both, &one, true));
 	process_usage_free(&one);
 	process_usage_free(&both);
 	close(is_ready[0]);

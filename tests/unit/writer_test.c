@@ -486,7 +486,7 @@ TEST(a_page_of_markdown_is_bounded)
 	CHECK_HAS(page, " > leaf\n");
 	CHECK(!strstr(page, "__x64") && !strstr(page, "## idle"));
 	CHECK_HAS(page,
-		  "\n## time in system calls (without idle)\n\n```\n   480 ms   0.3 % read\n```\n");
+		  "\n## system calls: on cpu and blocked\n\n```\n   240 ms   0.1 % read\n```\n");
 	CHECK_HAS(page, "\nNext: `runqlat --throttled -p 7 10 1`\n");
 	CHECK_HAS(page, "|\n| goroutines waiting |       80.0 s |         |\n"
 			"| blocked throughout |       90.0 s |  56.1 % |\n| idle ");
