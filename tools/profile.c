@@ -87,6 +87,8 @@ static int start_wall(struct run *run)
 {
 	int err = goroutine_waits_start(run);
 
+	if (!err)
+		err = wall_start_page(run);
 	return err ? err : waits_start(run);
 }
 

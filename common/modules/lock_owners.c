@@ -230,11 +230,18 @@ static char *owner_comm(const struct lock_waiter *w)
 	return text ? text : mem_strdup("?");
 }
 
-static void print_escaped(FILE *f, const char *before, char *text)
+char *lock_owner_text(const struct lock_waiter *w)
 {
-	fputs(before, f);
-	escape_print(f, text, "");
-	free(text);
+	char *name = lock_name_text(w->lock, w->kind), *comm = owner_comm(w);
+	char *next = w->next ? lock_name_text(w->next->lock, w->next->kind) : mem_strdup("");
+	char *text = mem_printf("%s by %s (%d)%s%s%s", name, comm, w->owner,
+				w->next ? ", which waits for " : "", next,
+				is_deadlock(w) ? " [deadlock]" : "");
+
+	free(name);
+	free(comm);
+	free(next);
+	return text;
 }
 
 static void print_stack(FILE *f, const struct lock_waiter *w, lock_owner_stack_fn *stack, void *arg)
@@ -252,13 +259,12 @@ static void print_stack(FILE *f, const struct lock_waiter *w, lock_owner_stack_f
 
 static void print_owner(FILE *f, const struct lock_waiter *w, lock_owner_stack_fn *stack, void *arg)
 {
-	print_escaped(f, "held now: ", lock_name_text(w->lock, w->kind));
-	print_escaped(f, " by ", owner_comm(w));
-	fprintf(f, " (%d)", w->owner);
-	if (w->next)
-		print_escaped(f, ", which waits for ",
-			      lock_name_text(w->next->lock, w->next->kind));
-	fputs(is_deadlock(w) ? " [deadlock]\n" : "\n", f);
+	char *text = lock_owner_text(w);
+
+	fputs("held now: ", f);
+	escape_print(f, text, "");
+	fputc('\n', f);
+	free(text);
 	if (w->next)
 		print_stack(f, w->next, stack, arg);
 }

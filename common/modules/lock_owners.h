@@ -38,6 +38,12 @@ struct lock_waiter {
  */
 void lock_owners_find(struct lock_waiter *waiters, size_t n);
 
+/*
+ * Returns "mutex by comm (tid)", unescaped, freed by the caller: for a waiter whose lock has a known
+ * owner.
+ */
+char *lock_owner_text(const struct lock_waiter *w);
+
 /* Returns the frames of a stack, root first; NULL: unknown. */
 typedef const struct frame *const *lock_owner_stack_fn(uint64_t user_id, size_t *n, void *arg);
 

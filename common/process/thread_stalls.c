@@ -92,14 +92,21 @@ static bool waits_for_mutex(const uint64_t *args, uint64_t sp)
 	}
 }
 
-static bool is_stall(const char *call, const uint64_t *args, uint64_t sp)
+uint64_t thread_mutex(const struct thread_call *call)
+{
+	const char *name = syscall_name(call->abi, call->number);
+
+	if (!name || (strcmp(name, "futex") != 0 && strcmp(name, "futex_time64") != 0))
+		return 0;
+	return waits_for_mutex(call->args, call->sp) ? call->args[0] : 0;
+}
+
+static bool is_stall(const char *call, const uint64_t *args)
 {
 	static const char *const calls[] = { "connect", "flock",     "pwrite64", "sendfile",
 					     "sendmsg", "sendto",    "splice",	 "write",
 					     "writev",	"semtimedop" };
 
-	if (!strcmp(call, "futex") || !strcmp(call, "futex_time64"))
-		return waits_for_mutex(args, sp);
 	if (!strcmp(call, "fcntl") || !strcmp(call, "fcntl64"))
 		return args[1] == F_SETLKW || args[1] == F_OFD_SETLKW;
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
@@ -117,7 +124,7 @@ static const char *read_stall(pid_t pid, pid_t tid)
 	if (!thread_call_read(&call, pid, tid))
 		return NULL;
 	name = syscall_name(call.abi, call.number);
-	return name && is_stall(name, call.args, call.sp) ? name : NULL;
+	return name && (thread_mutex(&call) || is_stall(name, call.args)) ? name : NULL;
 }
 
 /* ---- threads ---- */

@@ -17,6 +17,11 @@
 
 #include "base/idmap.h"
 
+struct thread_call;
+
+/* Returns the address of the mutex that the thread waits for; 0: none. */
+uint64_t thread_mutex(const struct thread_call *call);
+
 struct thread_stalls {
 	uint64_t limit_ns; /* shortest stall */
 	bool counts_cpu;

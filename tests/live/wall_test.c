@@ -344,6 +344,20 @@ TEST(a_report_is_one_page)
 		CHECK(strcspn(line, "\n") <= 80);
 }
 
+/* The service waits for a lock that another thread has until the test ends. */
+TEST(a_report_names_who_has_a_lock)
+{
+	struct proc *work = work_start("stalls", "lock", "600000"), *tool;
+
+	if (access(tool_path("tracelets"), X_OK))
+		SKIP("the folder of the tools has no tracelets");
+	work_go(work);
+	tool = tool_launch("tracelets", "report", "-p", pid_text(work->pid), "--interval", "1");
+	CHECK(proc_wait_for(tool, "stalls:service_lock by holder ("));
+	tool_stop(tool);
+	proc_kill(work);
+}
+
 TEST(formats_have_kinds_and_threads)
 {
 	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* On-CPU and off-CPU time of threads; see wall.h. */
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@
 #include "output/quantity.h"
 #include "output/remarks.h"
 #include "output/writer.h"
+#include "profile/held_locks.h"
 #include "profile/wall.h"
 #include "stacks/goroutine_waits.h"
 #include "stacks/stack_counts.h"
@@ -34,7 +36,8 @@ struct wall {
 	uint64_t kinds_ns[WALL_KINDS];
 	uint64_t n_samples, sampled; /* sampled: total period of samples, ns or cycles */
 
-	struct hist *delays; /* waits for a CPU up to the last report; NULL: none yet */
+	struct hist *delays;	 /* waits for a CPU up to the last report; NULL: none yet */
+	struct held_locks *held; /* NULL: no page */
 };
 
 static const struct wall defaults;
@@ -140,9 +143,11 @@ char *wall_page_line(struct run *run)
 				  hist_count(shown), values[0], values[1], values[2]);
 	}
 	hist_free(shown);
-	if (run->is_peek)
+	if (run->is_peek) {
 		hist_free(now);
-	else {
+	} else {
+		if (line && wall->held)
+			line = held_locks_append(wall->held, line);
 		hist_free(wall->delays);
 		wall->delays = now;
 	}
@@ -152,6 +157,16 @@ char *wall_page_line(struct run *run)
 static void finish_wall(struct run *run)
 {
 	hist_free(wall_of(run)->delays);
+	held_locks_free(wall_of(run)->held);
+}
+
+int wall_start_page(struct run *run)
+{
+	struct wall *wall = wall_of(run);
+
+	if (wall->page)
+		wall->held = held_locks_start(run);
+	return wall->page && !wall->held ? -EIO : 0;
 }
 
 const struct module wall_module = {

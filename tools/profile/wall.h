@@ -39,6 +39,9 @@ stacks_prepare_fn wall_prepare;
 	.page_line = wall_page_line, .usual_writer = wall_usual_writer,                           \
 	.folds_idle = wall_folds_idle, .needs_kernel = wall_needs_kernel, .prepare = wall_prepare
 
+/* Begins what only a page has; called once attached. 0 or -errno, printed. */
+int wall_start_page(struct run *run);
+
 /* The tool's report(). */
 int wall_report(struct run *run);
 

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Finds the threads that have the mutexes for which the target's threads wait, as far as their C
+ * library notes it: by looks at /proc, several times a second, with at most 3 % of a CPU.
+ */
+#ifndef HELD_LOCKS_H
+#define HELD_LOCKS_H
+
+#include "run/run.h"
+
+struct held_locks;
+
+/* Begins to look, freed with held_locks_free(). NULL: failed, printed. */
+struct held_locks *held_locks_start(struct run *run);
+
+/* Adds lines about what was found since the last call to a text, which it frees. Returns it. */
+char *held_locks_append(struct held_locks *held, char *text);
+
+void held_locks_free(struct held_locks *held);
+
+#endif
