@@ -164,28 +164,60 @@ static __always_inline void request_release(void *io, struct biolat_request *req
 
 /* ---- the owner: the task that submits ---- */
 
+static __always_inline bool is_flush(__u32 flags)
+{
+	return (flags & REQ_OP_MASK) == REQ_OP_FLUSH;
+}
+
 static __always_inline bool is_writeback(struct task_struct *task, __u32 flags)
 {
 	return TASK_READ(task, flags) & PF_WQ_WORKER && (flags & REQ_OP_MASK) == REQ_OP_WRITE;
 }
 
+/* Returns the cgroup that is charged for a kernel thread's bio; NULL: the task's own cgroup. */
+static __always_inline struct cgroup *charged_cgroup(struct task_struct *task, struct bio *bio)
+{
+	return task_is_kthread(task) ? bio_cgroup(bio) : NULL;
+}
+
+static __noinline bool is_submitter_wanted(struct bio *bio)
+{
+	struct task_struct *task = current_task();
+
+	return filter_task_in(task, charged_cgroup(task, bio));
+}
+
+static __always_inline void own_by_kernel(struct biolat_request *request, __u32 tgid)
+{
+	__u32 n = PROCESS_WRITEBACK - tgid;
+
+	request->tgid = tgid;
+#pragma unroll
+	for (int i = 0; i < TASK_COMM_LEN; i++)
+		request->comm[i] = settings.kernel_names[n][i];
+}
+
 static __noinline void request_own(struct biolat_request *request, struct bio *bio, __u32 flags)
 {
 	struct task_struct *task = current_task();
-	struct cgroup *cgrp = task_is_kthread(task) ? bio_cgroup(bio) : NULL;
+	struct cgroup *cgrp = charged_cgroup(task, bio);
 
-	request->is_owned = true;
-	request->is_wanted = filter_task_in(task, cgrp);
 	request->cgroup = cgrp ? BPF_CORE_READ(cgrp, kn, id) : task_cgroup(task);
 	if (is_writeback(task, flags)) {
-		request->tgid = PROCESS_WRITEBACK;
-#pragma unroll
-		for (int i = 0; i < TASK_COMM_LEN; i++)
-			request->comm[i] = settings.writeback[i];
+		own_by_kernel(request, PROCESS_WRITEBACK);
 	} else {
 		request->tgid = task_tgid(task);
 		task_comm(task, request->comm);
 	}
+}
+
+/* The block layer's own flush of the disk's cache, for all tasks that wait for one. */
+static __always_inline void own_flush(struct biolat_request *request)
+{
+	request->is_wanted = !filter.tests;
+	request->cgroup = 0;
+	request->user_id = request->kernel_id = 0;
+	own_by_kernel(request, PROCESS_FLUSH);
 }
 
 /* Inlined: calls nest no deeper than eight functions. */
@@ -196,16 +228,29 @@ static __always_inline void take_stack(void *ctx, struct biolat_request *request
 }
 
 /*
- * Programs that take the owner's stack have names of their own, "stack_...": without stacks, they
- * and what they call are not loaded.
+ * Records the owner, the current task. Programs that take its stack have names of their own,
+ * "stack_...": without stacks, they and what they call are not loaded.
  */
+static __always_inline void own_wanted(void *ctx, struct biolat_request *request,
+				       struct request *rq, bool with_stack)
+{
+	request->is_owned = request->is_wanted = true;
+	request->made_ns = rq->start_time_ns;
+	request_own(request, rq->bio, rq->cmd_flags);
+	if (with_stack)
+		take_stack(ctx, request);
+}
+
 static __always_inline void own_request(void *ctx, struct biolat_request *request,
 					struct request *rq, bool with_stack)
 {
+	request->is_owned = true;
+	request->is_wanted = false;
 	request->made_ns = rq->start_time_ns;
-	request_own(request, rq->bio, rq->cmd_flags);
-	if (with_stack && request->is_wanted)
-		take_stack(ctx, request);
+	if (is_flush(rq->cmd_flags))
+		own_flush(request);
+	else if (is_submitter_wanted(rq->bio))
+		own_wanted(ctx, request, rq, with_stack);
 }
 
 /*
@@ -216,6 +261,25 @@ static __always_inline void own_request(void *ctx, struct biolat_request *reques
 static __always_inline bool is_owned(struct request *rq, struct biolat_request *request)
 {
 	return request->is_owned && (HAS_IO_START || request->made_ns >= rq->start_time_ns);
+}
+
+/*
+ * Before 6.5, a request whose insertion finds the table full may be issued by another task, which
+ * is not its owner: the element of its hash counts such requests.
+ */
+static __always_inline void count_unplaced(struct request *rq, __u32 more)
+{
+	struct biolat_request *home = request_at(request_hash(rq));
+
+	if (home)
+		__sync_fetch_and_add(&home->unplaced, more);
+}
+
+static __always_inline bool has_unplaced(struct request *rq)
+{
+	struct biolat_request *home = request_at(request_hash(rq));
+
+	return home && home->unplaced;
 }
 
 /* ---- completion ---- */
@@ -289,7 +353,7 @@ static __noinline void count_by_stack(const struct biolat_request *request, __u6
 		.user_id = request->user_id,
 		.kernel_id = request->kernel_id,
 		.cgroup_id = stack_settings.cgroup ? request->cgroup : 0,
-		.tgid = request->tgid == PROCESS_WRITEBACK ? 0 : request->tgid,
+		.tgid = process_is_kernels(request->tgid) ? 0 : request->tgid,
 	};
 
 	__builtin_memcpy(key.comm, request->comm, sizeof(key.comm));
@@ -431,6 +495,8 @@ int biolat_merge(const __u64 *ctx)
 
 	if (request)
 		request_release(rq, request);
+	else if (!HAS_IO_START && has_unplaced(rq))
+		count_unplaced(rq, -1);
 	return 0;
 }
 
@@ -450,16 +516,36 @@ int biolat_requeue(const __u64 *ctx)
 /* ---- submission and issue: attached last, so that no completion is missed ---- */
 
 /*
+ * Returns true for requests to the chosen device. The kernel sets the request's partition after
+ * this event.
+ */
+static __always_inline bool starts_on_device(struct request *rq)
+{
+	struct bio *bio = rq->bio;
+
+	return !settings.device || disk_number(request_disk(rq)) == settings.device ||
+	       (bio && bio_device(bio)->bd_dev == settings.device);
+}
+
+/*
  * Records the owner; since 6.5 (commit 5a80bd075f3b), in the context of the submitting task. Since
  * 6.13 the kernel sets the request's creation time after this event.
  */
 static __always_inline int request_start(__u64 *ctx, bool with_stack)
 {
 	struct request *rq = (void *)raw_tp_arg(ctx, 0);
-	struct biolat_request *request = request_find_or_claim(rq);
+	struct biolat_request *request = request_find(rq);
+	bool is_wanted = starts_on_device(rq) && is_submitter_wanted(rq->bio);
 
+	if (request && !is_wanted)
+		request_release(rq, request);
+	if (!is_wanted)
+		return 0;
+	request = request ? request : request_claim(rq);
 	if (request)
-		own_request(ctx, request, rq, with_stack);
+		own_wanted(ctx, request, rq, with_stack);
+	else
+		loss_count(LOSS_NO_ELEMENT, 1);
 	return 0;
 }
 
@@ -484,7 +570,9 @@ static __always_inline int request_insert(__u64 *ctx, bool with_stack)
 	struct request *rq = request_of_queue(ctx);
 	struct biolat_request *request = request_find_or_claim(rq);
 
-	if (request && !is_owned(rq, request))
+	if (!request)
+		count_unplaced(rq, 1);
+	else if (!is_owned(rq, request))
 		own_request(ctx, request, rq, with_stack);
 	return 0;
 }
@@ -507,23 +595,38 @@ static __always_inline bool is_on_device(struct request *rq)
 	       request_part_number(rq) == settings.device;
 }
 
+/*
+ * Returns the request's element, with its owner if requested; NULL: not wanted, or lost. Since 6.5
+ * only flushes have no start event, and other requests without an owner are not counted: the task
+ * that issues a request may be any.
+ */
+static __always_inline struct biolat_request *find_issued(__u64 *ctx, struct request *rq,
+							  bool with_stack)
+{
+	struct biolat_request *request = request_find(rq);
+
+	if (settings.has_owners && request && is_owned(rq, request))
+		return request->is_wanted ? request : NULL;
+	if (settings.has_owners && HAS_IO_START && !is_flush(rq->cmd_flags))
+		return NULL;
+	if (settings.has_owners && !HAS_IO_START && !request && has_unplaced(rq))
+		count_unplaced(rq, -1);
+	else if (!request)
+		request = request_claim(rq);
+	if (!request)
+		loss_count(LOSS_NO_ELEMENT, 1);
+	else if (settings.has_owners)
+		own_request(ctx, request, rq, with_stack);
+	return request && (!settings.has_owners || request->is_wanted) ? request : NULL;
+}
+
 static __always_inline int request_issue(__u64 *ctx, bool with_stack)
 {
 	struct request *rq = request_of_queue(ctx);
-	struct biolat_request *request;
+	struct biolat_request *request = is_on_device(rq) ? find_issued(ctx, rq, with_stack) : NULL;
 
-	if (!is_on_device(rq))
-		return 0;
-	request = request_find_or_claim(rq);
-	if (!request) {
-		loss_count(LOSS_MAP_FULL, 1);
-		return 0;
-	}
-	if (settings.has_owners && !is_owned(rq, request))
-		own_request(ctx, request, rq, with_stack);
-	if (settings.has_owners && !request->is_wanted)
-		return 0;
-	request->issued_ns = bpf_ktime_get_ns();
+	if (request)
+		request->issued_ns = bpf_ktime_get_ns();
 	return 0;
 }
 
@@ -572,18 +675,14 @@ static __always_inline int bio_start(__u64 *ctx, bool with_stack)
 	struct biolat_request *request;
 	struct gendisk *disk;
 
-	if (!is_wanted_top(bio))
+	if (!is_wanted_top(bio) || !is_submitter_wanted(bio))
 		return 0;
 	request = request_find_or_claim(bio);
 	if (!request) {
-		loss_count(LOSS_MAP_FULL, 1);
+		loss_count(LOSS_NO_ELEMENT, 1);
 		return 0;
 	}
 	request_own(request, bio, bio->bi_opf);
-	if (!request->is_wanted) {
-		request_release(bio, request);
-		return 0;
-	}
 	disk = bio_device(bio)->bd_disk;
 	request->disk = (__u64)disk;
 	request->disk_number = disk_number(disk);
@@ -667,7 +766,7 @@ int biolat_bios_complete(const __u64 *ctx)
 		bio = BPF_CORE_READ(bio, bi_next);
 	}
 	if (bio && bytes)
-		loss_count(LOSS_MAP_FULL, 1); /* at least one more */
+		loss_count(LOSS_NO_ELEMENT, 1); /* at least one more */
 	return 0;
 }
 

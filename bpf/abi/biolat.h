@@ -21,7 +21,8 @@ struct biolat_settings {
 	__u64 slower_ns;    /* minimum time to report, instead of counting; 0: count */
 	__u32 last_request; /* last element of the table of requests; their number is 2^n */
 	__u32 device;	    /* number of the only traced disk or partition; 0: all */
-	char writeback[TASK_COMM_LEN]; /* name printed for PROCESS_WRITEBACK */
+	/* names printed for PROCESS_WRITEBACK and PROCESS_FLUSH */
+	char kernel_names[2][TASK_COMM_LEN];
 };
 
 /* Parts of a request's time. */
@@ -47,8 +48,17 @@ enum biolat_class {
 	CLASS_READAHEAD = 4, /* no task waits for the read yet */
 };
 
-/* Process id for writes by the kernel's workers, most of them write-back of files. */
+/*
+ * Process ids for writes by the kernel's workers, most of them write-back of files, and for the
+ * block layer's flushes of a disk's cache, each for all tasks that wait for one.
+ */
 #define PROCESS_WRITEBACK 0xffffffffU
+#define PROCESS_FLUSH	  0xfffffffeU
+
+static inline bool process_is_kernels(__u32 tgid)
+{
+	return tgid >= PROCESS_FLUSH;
+}
 
 /* Default capacity of the table of requests; number of elements in which a request may be. */
 #define BIOLAT_REQUESTS 8192
@@ -69,9 +79,10 @@ struct biolat_request {
 	};
 	__u64 cgroup;
 	__u32 tgid;
-	bool is_owned;	/* cgroup, tgid and comm of the submitting task are set */
+	bool is_owned;	/* is_wanted is known; if wanted, cgroup, tgid and comm are the owner's */
 	bool is_wanted; /* the request passes the filter */
 	char comm[TASK_COMM_LEN];
+	__u32 unplaced; /* requests with this hash that were inserted without an element */
 	/* of a bio when it is submitted: drivers change it */
 	__u64 sector;
 	__u32 disk_number;

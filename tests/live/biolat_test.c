@@ -686,22 +686,60 @@ TEST_UNLESS(disk_lacks, a_filter_selects_who_submits)
 	CHECK_EQ(hist_count_of(tool->out, NULL), 41);
 }
 
-/* With a scheduler, a worker of the kernel issues single requests. */
-TEST_UNLESS(disk_lacks, requests_that_a_worker_issues_belong_to_who_submits)
+/* Traces requests that a worker of the kernel issues, since the disk has a scheduler meanwhile. */
+static struct proc *trace_scheduled(struct proc *work, const char *const argv[])
 {
 	const char *path = text_of("/sys/class/block/%s/queue/scheduler", disk_name());
 	const char *before = file_read(path), *chosen = before ? strchr(before, '[') : NULL;
 	char name[32] = "none";
-	struct proc *work, *tool;
+	struct proc *tool;
 
 	if (chosen)
 		sscanf(chosen, "[%31[^]]", name);
 	if (!file_write(path, "mq-deadline"))
-		SKIP("no mq-deadline");
-	work = work_start("disk", disk_path, "read", "41", "4096");
-	tool = trace_pid(work, "biolat", "-d", disk_name(), "-P");
+		return NULL;
+	tool = trace_work(work, argv);
 	file_write(path, name);
+	return tool;
+}
+
+TEST_UNLESS(disk_lacks, requests_that_a_worker_issues_belong_to_who_submits)
+{
+	struct proc *work = work_start("disk", disk_path, "read", "41", "4096");
+	struct proc *tool = trace_scheduled(work, ARGV("biolat", "-d", disk_name(), "-P"));
+
+	if (!tool)
+		SKIP("no mq-deadline");
 	CHECK_EQ(hist_count_of(tool->out, text_of("pid = %d disk\n", work->pid)), 41);
+}
+
+/* One that finds the table full when it is made is lost, even if it is issued later. */
+TEST_UNLESS(disk_lacks, requests_without_room_have_no_other_owner)
+{
+	struct proc *work = work_start("disk", disk_path, "uring", "256", "4096");
+	struct proc *tool = trace_scheduled(work, ARGV("biolat", "-d", disk_name(), "-P",
+						       "--entries", "64", "--format", "json"));
+
+	if (!tool || work->status == 77)
+		SKIP("no mq-deadline, or no io_uring");
+	CHECK_LACKS(tool->out, "\"comm\":\"kworker");
+	CHECK_EQ(json_sum(tool->out, "histogram", "count") + json_sum(tool->out, "run", "lost"),
+		 256);
+}
+
+/* The disk's cache is flushed by the block layer, for whoever waits for that. */
+TEST_UNLESS(disk_lacks, flushes_belong_to_no_process)
+{
+	struct proc *work = work_start("disk", disk_path, "flush", "7", "0");
+	struct disk_counts before = disk_counts();
+	struct proc *tool = TRACE_DISK(work, "-P");
+
+	CHECK_EQ(hist_count_of(tool->out, "pid = 0 [flush]\n"),
+		 disk_counts().flushes - before.flushes);
+	work = work_start("disk", disk_path, "sync", "7", "4096");
+	tool = trace_pid(work, "biolat", "-d", disk_name(), "-F");
+	CHECK_LACKS(tool->out, "flush");
+	CHECK_EQ(hist_count_of(tool->out, "operation = sync write\n"), 7);
 }
 
 static const char *cgroup_and_disk_lack(void)

@@ -68,7 +68,7 @@ static const char *name_process(uint64_t tgid, const char *label, char buf[HIST_
 {
 	(void)label;
 	(void)buf;
-	return tgid == PROCESS_WRITEBACK ? "0" : NULL;
+	return process_is_kernels((uint32_t)tgid) ? "0" : NULL;
 }
 
 uint64_t groups_parts(const struct groups *groups)

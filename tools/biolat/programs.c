@@ -74,7 +74,7 @@ int programs_configure(struct run *run)
 {
 	const struct groups *groups = run->options;
 	struct biolat_settings settings = {
-		.writeback = "[writeback]",
+		.kernel_names = { "[writeback]", "[flush]" },
 		.by = groups_by(run),
 		.parts = groups_parts(groups),
 		.of_bytes = groups->bytes,

@@ -91,7 +91,7 @@ static void write_line(struct run *run, struct table_output *to, const struct bi
 		{ .n = request->queue_ns },
 		{ .n = request->device_ns },
 		{ .n = request->device_ns },
-		{ .n = request->tgid == PROCESS_WRITEBACK ? 0 : request->tgid },
+		{ .n = process_is_kernels(request->tgid) ? 0 : request->tgid },
 		{ .text = request->comm },
 		{ .text = cgroup ? cgroup->path : "" },
 		{ .data = &stack },
