@@ -22,7 +22,12 @@
 #define STORES_ARE_ORDERED false
 #endif
 
-#define REQUEST_BIOS 1024 /* bios of a request that are looked at: 4 MB of single pages */
+/*
+ * Bios of a request that are looked at, in chunks, since the verifier walks each iteration: 4 MB of
+ * single sectors. If a request completes in parts, only one chunk each time.
+ */
+#define REQUEST_BIOS 8192
+#define BIOS_CHUNK   128
 
 const volatile struct biolat_settings settings SEC(".rodata.biolat");
 
@@ -445,20 +450,22 @@ static __noinline void request_count(struct request *rq, struct biolat_request *
 	}
 }
 
-/* Counts a failure. Before 5.16 (commit 8a7d267b4a2c), the status was an errno. */
-static __always_inline void count_status(__s32 status)
+/* Returns the number of a status; before 5.16 (commit 8a7d267b4a2c), the status was an errno. */
+static __always_inline __u8 number_of_status(__s32 status)
 {
-	__u32 i = status < 0 ? BIOLAT_ERRNOS - status : status;
+	return status < 0 ? BIOLAT_ERRNOS - status : status;
+}
 
-	i &= BIOLAT_STATUSES - 1;
-	__sync_fetch_and_add(&counts.statuses[i], 1);
+static __always_inline void count_failure(__u8 number)
+{
+	if (number)
+		__sync_fetch_and_add(&counts.statuses[number], 1);
 }
 
 static __always_inline void request_end(struct request *rq, struct biolat_request *request,
 					__u32 bytes, __s32 status)
 {
-	if (status)
-		count_status(status);
+	count_failure(number_of_status(status));
 	request_count(rq, request, bytes, bpf_ktime_get_ns());
 }
 
@@ -689,6 +696,9 @@ static __always_inline int bio_start(__u64 *ctx, bool with_stack)
 	request->flags = operation_of_bio(bio);
 	request->sector = bio->bi_iter.bi_sector;
 	request->bytes = bio->bi_iter.bi_size;
+	request->is_part = false;
+	request->failure = 0;
+	request->parts = 1;
 	if (with_stack)
 		take_stack(ctx, request);
 	request->issued_ns = bpf_ktime_get_ns();
@@ -720,14 +730,54 @@ static __noinline void bio_count(struct biolat_request *request, __u64 now_ns)
 		report_if_slow(request, &facts, 0, now_ns);
 }
 
+/*
+ * Runs when a part is split from a bio that is too large, before both are submitted: the bio's end
+ * is that of all its parts. A bio whose part has no element is lost.
+ */
+SEC("tp_btf/block_split")
+int BPF_PROG(biolat_bio_split, struct bio *bio)
+{
+	void *whole = BPF_CORE_READ(bio, bi_private);
+	struct biolat_request *request = request_find(whole), *part;
+
+	if (!request || request->is_part)
+		return 0;
+	part = request_find_or_claim(bio);
+	if (!part) {
+		loss_count(LOSS_NO_ELEMENT, 1);
+		request_release(whole, request);
+		return 0;
+	}
+	part->is_part = true;
+	part->whole = (__u64)whole;
+	__sync_fetch_and_add(&request->parts, 1);
+	return 0;
+}
+
+/* Ends a part. Returns the bio that it was split from; NULL: none, or it was lost. */
+static __always_inline struct biolat_request *part_end(void **bio, struct biolat_request *part)
+{
+	void *whole = (void *)part->whole;
+
+	request_release(*bio, part);
+	*bio = whole;
+	return request_find(whole);
+}
+
+/* Programs for bios need 5.12, which has additions that return the former value. */
 static __always_inline void bio_end(void *bio, __s32 status)
 {
 	struct biolat_request *request = request_find(bio);
 
+	if (request && request->is_part)
+		request = part_end(&bio, request);
 	if (!request)
 		return;
 	if (status)
-		count_status(status);
+		request->failure = number_of_status(status);
+	if (__sync_fetch_and_add(&request->parts, -1) != 1)
+		return;
+	count_failure(request->failure);
 	bio_count(request, bpf_ktime_get_ns());
 	request_release(bio, request);
 }
@@ -747,25 +797,40 @@ __noinline int bio_end_at(__u64 bio, __s32 status)
 	return 0;
 }
 
+/* Ends bios in the next bytes of a request. Returns the next bio after a whole chunk; else 0. */
+__noinline __u64 bios_end(__u64 first, __u32 bytes, __s32 status)
+{
+	struct bio *bio = (void *)first;
+	__u32 size;
+
+	for (int i = 0; i < BIOS_CHUNK && bio; i++) {
+		size = BPF_CORE_READ(bio, bi_iter.bi_size);
+		if (size > bytes)
+			return 0;
+		bytes -= size;
+		bio_end_at((__u64)bio, status);
+		bio = BPF_CORE_READ(bio, bi_next);
+	}
+	return bytes ? (__u64)bio : 0;
+}
+
 /* Ends the bios that lie in the next bytes of a request, which the kernel is about to complete. */
 SEC("tp_btf/block_rq_complete")
 int biolat_bios_complete(const __u64 *ctx)
 {
 	struct request *rq = (void *)raw_tp_arg(ctx, 0);
-	__u32 bytes = raw_tp_arg(ctx, 2), size;
-	struct bio *bio = BPF_CORE_READ(rq, bio);
+	__u32 bytes = raw_tp_arg(ctx, 2);
+	bool is_last = bytes >= rq->__data_len;
+	__u64 bio = (__u64)BPF_CORE_READ(rq, bio); /* a number, not a pointer */
 
 	if (request_is_flushing(rq))
 		return 0;
-	for (int i = 0; i < REQUEST_BIOS && bio; i++) {
-		size = BPF_CORE_READ(bio, bi_iter.bi_size);
-		if (size > bytes)
-			return 0;
-		bytes -= size;
-		bio_end_at((__u64)bio, (__s32)raw_tp_arg(ctx, 1));
-		bio = BPF_CORE_READ(bio, bi_next);
+	for (int i = 0; i < REQUEST_BIOS / BIOS_CHUNK && bio; i++) {
+		bio = bios_end(bio, is_last ? ~0U : bytes, (__s32)raw_tp_arg(ctx, 1));
+		if (!is_last)
+			break;
 	}
-	if (bio && bytes)
+	if (bio)
 		loss_count(LOSS_NO_ELEMENT, 1); /* at least one more */
 	return 0;
 }

@@ -539,6 +539,7 @@ struct bio {
 	u32 bi_opf;
 	u8 bi_status;
 	struct bvec_iter bi_iter;
+	void *bi_private; /* of a part that was split off: the bio */
 };
 
 struct bio___since5_12 {

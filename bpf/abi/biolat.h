@@ -76,16 +76,23 @@ struct biolat_request {
 	union {
 		__u64 made_ns; /* request: creation time; 0: unknown */
 		__u64 disk;    /* bio: address of its disk */
+		__u64 whole;   /* part of a split bio: the bio */
 	};
 	__u64 cgroup;
 	__u32 tgid;
 	bool is_owned;	/* is_wanted is known; if wanted, cgroup, tgid and comm are the owner's */
 	bool is_wanted; /* the request passes the filter */
+	bool is_part;	/* split from a bio; has only the members io and whole */
+	__u8 failure;	/* bio: number of a failed part's status; 0: none */
 	char comm[TASK_COMM_LEN];
-	__u32 unplaced; /* requests with this hash that were inserted without an element */
+	union {
+		/* requests with this hash that were inserted without an element */
+		__u32 unplaced;
+		__u32 parts; /* bio: parts that are not completed */
+	};
 	/* of a bio when it is submitted: drivers change it */
-	__u64 sector;
 	__u32 disk_number;
+	__u64 sector;
 	__u32 flags;
 	/* BY_STACK: stacks of the submitting task; 0: none */
 	__u64 user_id, kernel_id;

@@ -281,6 +281,20 @@ TEST_UNLESS(bios_lack, bios_are_counted_before_they_are_merged)
 	check_bios(disk_path);
 }
 
+/* As many bios in a request as the disk takes segments: single sectors. */
+TEST_UNLESS(bios_lack, merged_bios_are_all_counted)
+{
+	struct proc *work = work_start("disk", disk_path, "merged", "2048", "512"), *tool;
+
+	tool = trace_work(work, ARGV("biolat", "--layer", "top", "-d", disk_name(), "-p",
+				     pid_text(work->pid), "--format", "json"));
+	if (work->status == 77)
+		SKIP("no io_uring");
+	CHECK_EQ(json_sum(tool->out, "histogram", "count"), 2048);
+	CHECK_EQ(json_sum(tool->out, "run", "lost"), 0);
+	CHECK_EQ(json_sum(tool->out, "requests", "in_flight"), 0);
+}
+
 /* A disk in memory has no requests. */
 TEST_UNLESS(bios_lack, bios_of_a_disk_without_requests_are_counted)
 {
@@ -567,11 +581,11 @@ static bool mount_slow(struct slow_disk *disk, const struct fuse_file *file)
 	return true;
 }
 
-static bool open_slow(struct slow_disk *disk)
+static bool open_slow(struct slow_disk *disk, size_t bad_bytes)
 {
 	const char *folder = folder_make(), *path = text_of("%s/contents", folder);
 	const char *point = folder_make();
-	struct fuse_file file = { point, "file", path, false };
+	struct fuse_file file = { point, "file", path, false, bad_bytes };
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600), opened;
 
 	if (fd < 0 || ftruncate(fd, 1 << 20) || !mount_slow(disk, &file))
@@ -591,7 +605,7 @@ TEST(requests_in_flight_are_seen_while_a_disk_hangs)
 	struct proc *works[3], *tool;
 	struct slow_disk disk = {};
 
-	if (!open_slow(&disk))
+	if (!open_slow(&disk, 0))
 		SKIP("no loop device on a file of FUSE can be made here");
 	for (int i = 0; i < 3; i++)
 		works[i] = work_start("disk", disk.path, "read", text_of("%d", i + 1), "4096");
@@ -617,7 +631,7 @@ TEST(a_request_that_hangs_for_many_reports_has_its_stack)
 	struct slow_disk disk = {};
 	struct proc *work, *tool;
 
-	if (!open_slow(&disk))
+	if (!open_slow(&disk, 0))
 		SKIP("no loop device on a file of FUSE can be made here");
 	work = work_start("disk", disk.path, "read", "1", "4096");
 	tool = tool_start("biolat", "-d", disk.path, "--stacks", "--format", "text", "--interval",
@@ -657,6 +671,32 @@ TEST_UNLESS(disk_lacks, failed_requests_are_counted_by_status)
 	CHECK_HAS(tool->out, "failed: 3 (I/O error)\n");
 	CHECK_EQ(hist_count_of(tool->out, NULL), 3);
 	close(fd);
+}
+
+/* The first of four parts can't be read, the last one can. */
+TEST_UNLESS(bios_lack, a_bio_fails_with_any_of_its_parts)
+{
+	static char block[256 << 10] __attribute__((aligned(4096)));
+	struct slow_disk disk = {};
+	struct proc *tool;
+	int fd;
+
+	if (!open_slow(&disk, 64 << 10))
+		SKIP("no loop device on a file of FUSE can be made here");
+	CHECK(file_write(text_of("/sys/class/block/%s/queue/max_sectors_kb",
+				 strrchr(disk.path, '/') + 1),
+			 "64"));
+	fd = open(disk.path, O_RDONLY | O_DIRECT | O_CLOEXEC);
+	tool = tool_start("biolat", "--layer", "top", "-d", disk.path, "-p", pid_text(getpid()));
+	CHECK(pread(fd, block, sizeof(block), 0) < (ssize_t)sizeof(block));
+	CHECK_EQ(pread(fd, block, sizeof(block), sizeof(block)), sizeof(block));
+	tool_stop(tool);
+	CHECK_HAS(tool->out, "\nfailed: 1 (I/O error)\n");
+	CHECK_EQ(hist_count_of(tool->out, NULL), 2);
+	CHECK_LACKS(tool->out, "in flight");
+	close(fd);
+	close(disk.fd);
+	kill(disk.server, SIGKILL);
 }
 
 /* ---- whose ---- */

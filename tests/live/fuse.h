@@ -30,6 +30,7 @@ struct fuse_file {
 	const char *name;   /* of the file in it ... */
 	const char *path;   /* ... which has the contents of this one */
 	bool by_namespace;  /* it is for all in a user namespace, or else for FUSE_USER */
+	size_t bad_bytes;   /* so many at its beginning can't be read */
 };
 
 #define FUSE_USER 65534
@@ -72,13 +73,17 @@ static inline void fuse_look_up(int fd, const struct fuse_in_header *in, const c
 }
 
 static inline void fuse_read(int fd, const struct fuse_in_header *in,
-			     const struct fuse_read_in *what, int file_fd)
+			     const struct fuse_read_in *what, const struct fuse_file *file,
+			     int file_fd)
 {
 	static char data[FUSE_BUFFER];
 	size_t size = what->size < sizeof(data) ? what->size : sizeof(data);
 	ssize_t n = pread(file_fd, data, size, (off_t)what->offset);
 
-	fuse_reply(fd, in, n < 0 ? -errno : 0, data, n < 0 ? 0 : (size_t)n);
+	if (what->offset < file->bad_bytes)
+		fuse_reply(fd, in, -EIO, NULL, 0);
+	else
+		fuse_reply(fd, in, n < 0 ? -errno : 0, data, n < 0 ? 0 : (size_t)n);
 }
 
 static inline void fuse_answer(int fd, const struct fuse_in_header *in,
@@ -105,7 +110,7 @@ static inline void fuse_answer(int fd, const struct fuse_in_header *in,
 		fuse_reply(fd, in, 0, &opened, sizeof(opened));
 		return;
 	case FUSE_READ:
-		fuse_read(fd, in, (const void *)(in + 1), file_fd);
+		fuse_read(fd, in, (const void *)(in + 1), file, file_fd);
 		return;
 	case FUSE_FLUSH:
 	case FUSE_RELEASE:

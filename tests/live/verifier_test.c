@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
 #include "abi/filter.h"
@@ -134,6 +135,17 @@ static bool lacks_cookies(const struct bpf_program *prog)
 				       NULL) != 1;
 }
 
+/* Before 5.12 additions return nothing, which biolat's programs for bios need. */
+static bool lacks_bios(const struct bpf_program *prog)
+{
+	struct btf *types =
+		strstr(bpf_program__name(prog), "_bio") ? btf__load_vmlinux_btf() : NULL;
+	bool lacks = types && !features_member(types, "bio", "bi_bdev");
+
+	btf__free(types);
+	return lacks;
+}
+
 /* On tracepoints that the kernel doesn't have: of locks, before 5.19. */
 static void leave_absent_out(struct bpf_object *object)
 {
@@ -142,7 +154,7 @@ static void leave_absent_out(struct bpf_object *object)
 	bpf_object__for_each_program(prog, object) {
 		const char *name = bpf_program__section_name(prog);
 
-		if (lacks_cookies(prog) ||
+		if (lacks_cookies(prog) || lacks_bios(prog) ||
 		    (!strncmp(name, "tp_btf/", 7) &&
 		     libbpf_find_vmlinux_btf_id(name + 7, BPF_TRACE_RAW_TP) < 0))
 			bpf_program__set_autoload(prog, false);
@@ -343,6 +355,11 @@ TEST(the_verifier_has_little_to_do_in_waits)
 TEST(the_verifier_has_little_to_do_in_locks)
 {
 	check_size("locks");
+}
+
+TEST(the_verifier_has_little_to_do_in_biolat)
+{
+	check_size("biolat");
 }
 
 TEST(functions_that_call_each_other_have_stack_enough_on_old_kernels)

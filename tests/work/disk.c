@@ -3,8 +3,8 @@
  * disk PATH [KIND N BYTES]...: N operations of BYTES bytes on a block device, from its beginning.
  * KIND: "read" and "write" bypass the page cache (O_DIRECT), "sync" writes through it (O_DSYNC),
  * "buffered" writes to it, then calls fsync(), "mapped" writes by mmap(), then calls msync(),
- * "discard", "flush", which has no size, and "uring", N reads at once by io_uring, of
- * every other BYTES, so that they are not merged.
+ * "discard", "flush", which has no size, and "uring" and "merged", N reads at once by io_uring:
+ * of every other BYTES, so that they are not merged, or of adjacent ones.
  */
 #include <linux/fs.h>
 #include <linux/io_uring.h>
@@ -12,6 +12,8 @@
 #include <sys/ioctl.h>
 
 #include "work.h"
+
+#define BUFFER_BYTES (1 << 20)
 
 static char *buffer;
 
@@ -53,7 +55,7 @@ static void write_mapped(int fd, size_t bytes)
 }
 
 /* Exits with status 77 if there is no io_uring. */
-static void read_at_once(int fd, unsigned n, size_t bytes)
+static void read_at_once(int fd, unsigned n, size_t bytes, size_t apart)
 {
 	struct io_uring_params params = {};
 	int ring_fd = (int)syscall(SYS_io_uring_setup, n, &params);
@@ -68,9 +70,10 @@ static void read_at_once(int fd, unsigned n, size_t bytes)
 	for (unsigned i = 0; i < n; i++) {
 		requests[i] = (struct io_uring_sqe){ .opcode = IORING_OP_READ,
 						     .fd = fd,
-						     .addr = (uintptr_t)buffer,
+						     .addr = (uintptr_t)buffer +
+							     (apart == bytes ? i * bytes : 0),
 						     .len = (unsigned)bytes,
-						     .off = 2 * i * bytes };
+						     .off = i * apart };
 		((unsigned *)(void *)(ring + params.sq_off.array))[i] = i;
 	}
 	__atomic_store_n((unsigned *)(void *)(ring + params.sq_off.tail), n, __ATOMIC_RELEASE);
@@ -100,7 +103,9 @@ static void do_all(const char *path, const char *kind, int n, size_t bytes)
 
 	must(fd >= 0);
 	if (!strcmp(kind, "uring"))
-		read_at_once(fd, (unsigned)n, bytes);
+		read_at_once(fd, (unsigned)n, bytes, 2 * bytes);
+	else if (!strcmp(kind, "merged"))
+		read_at_once(fd, (unsigned)n, bytes, bytes);
 	else if (!strcmp(kind, "mapped"))
 		write_mapped(fd, n * bytes);
 	else
@@ -113,8 +118,8 @@ static void do_all(const char *path, const char *kind, int n, size_t bytes)
 
 int main(int argc, char **argv)
 {
-	must(argc > 1 && !posix_memalign((void **)&buffer, 4096, 1 << 20));
-	memset(buffer, 1, 1 << 20);
+	must(argc > 1 && !posix_memalign((void **)&buffer, 4096, BUFFER_BYTES));
+	memset(buffer, 1, BUFFER_BYTES);
 	work_wait_go();
 	for (int i = 2; i + 2 < argc; i += 3)
 		do_all(argv[1], argv[i], atoi(argv[i + 1]), (size_t)atoi(argv[i + 2]));

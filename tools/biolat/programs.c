@@ -36,6 +36,7 @@ static void leave_out(struct run *run, const struct biolat_settings *settings, b
 		{ "stack_insert", owners && !has_start && stacks },
 		{ "biolat_bio_start", is_top && !stacks },
 		{ "stack_bio_start", is_top && stacks },
+		{ "biolat_bio_split", is_top },
 		{ "biolat_bio_complete", is_top },
 		{ "biolat_bios_complete", is_top },
 	};
