@@ -479,9 +479,8 @@ TEST_UNLESS(pid_namespaces_lack, threads_outside_of_the_pid_namespace_that_are_n
 /* More of them, one after the other, than there is room for at once. */
 TEST_UNLESS(pid_namespaces_lack, children_are_followed_in_a_pid_namespace_however_many_there_were)
 {
-	const char *script =
-		text_of("i=%d; while [ $i -gt 0 ]; do (:); i=$((i - 1)); done; exec %s 1",
-			at_size(17000, 10), work_path("family"));
+	const char *script = text_of("%s sharing %d >/dev/null; exec %s 1", work_path("calls"),
+				     at_size(17000, 10), work_path("family"));
 	struct proc *tool = tool_run_in(enter_pid_namespace_alone, NULL, "offcputime", "--", "sh",
 					"-c", script);
 
