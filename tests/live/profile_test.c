@@ -114,7 +114,10 @@ TEST(no_sample_of_many_stacks_is_lost)
 			  (int)leaves);
 }
 
-/* A stack is taken out as soon as there is one, on a busy machine late: few may be shown. */
+/*
+ * A stack is taken out as soon as there is one, on a busy machine late: few may be shown. The
+ * command's beginning is among the samples, too.
+ */
 TEST(a_full_table_is_told_with_its_share)
 {
 	struct proc *tool =
@@ -123,10 +126,11 @@ TEST(a_full_table_is_told_with_its_share)
 	double percent = said_percent(tool, " % of samples lost: map full\n");
 	uint64_t shown = json_sum(tool->out, "stack", "value");
 	uint64_t all = shown + json_sum(tool->out, "run", "lost");
+	uint64_t expected = work_value(tool->out, "tree", "samples");
 
 	CHECK_HAS(tool->err, "hint: raise --stack-storage-size\n");
 	CHECK(shown > 0 && percent > 0 && percent < 100);
-	check_samples(all, tool->out, "tree");
+	CHECK(all >= expected - expected / (uint64_t)at_size(20, 5) && all < 2 * expected);
 }
 
 TEST(equal_stacks_of_several_processes_are_one_line)
