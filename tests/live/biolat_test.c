@@ -14,6 +14,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/swap.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -216,6 +217,44 @@ TEST_UNLESS(disk_lacks, sizes_add_up_to_what_the_disk_counts)
 	CHECK_HAS(tool->out, "operation = read\n     bytes               : count ");
 	CHECK_HAS(tool->out, "count 41  avg 8192  p50 8192 ");
 	CHECK_HAS(tool->out, "\ntransferred: 328 KiB, ");
+}
+
+/* Makes the disk a swap area. False: the kernel has none. */
+static bool swap_begin(void)
+{
+	struct {
+		char boot[1024];
+		uint32_t version, last_page, n_bad;
+		char rest[4096 - 1024 - 12 - 10], magic[10];
+	} __attribute__((packed)) head = { .version = 1, .last_page = DISK_BYTES / 4096 - 1 };
+	int fd = open(disk_path, O_RDWR | O_SYNC | O_CLOEXEC);
+	bool is_written;
+
+	memcpy(head.magic, "SWAPSPACE2", sizeof(head.magic));
+	is_written = write(fd, &head, sizeof(head)) == sizeof(head);
+	close(fd);
+	return is_written && sysconf(_SC_PAGESIZE) == sizeof(head) && !swapon(disk_path, 0);
+}
+
+TEST_UNLESS(disk_lacks, swap_adds_up_to_what_the_disk_counts)
+{
+	struct disk_counts before, now;
+	struct proc *work, *tool;
+
+	if (disk_file >= 0)
+		SKIP("the disk is in memory, which would be swapped to it");
+	if (!swap_begin())
+		SKIP("no swap");
+	work = work_start("disk", disk_path, "swapped", "1024", "4096");
+	before = disk_counts();
+	tool = TRACE_DISK(work, "--bytes", "-F", "--format", "json");
+	now = disk_counts();
+	CHECK_EQ(swapoff(disk_path), 0);
+	CHECK_EQ(work->status, 0);
+	CHECK(now.written_sectors > before.written_sectors);
+	CHECK_EQ(json_sum(tool->out, "histogram", "count"),
+		 now.reads + now.writes - before.reads - before.writes);
+	CHECK_EQ(json_sum(tool->out, "requests", "bytes"), bytes_of(&now) - bytes_of(&before));
 }
 
 TEST_UNLESS(disk_lacks, letters_of_bcc_can_be_combined)

@@ -4,7 +4,8 @@
  * KIND: "read" and "write" bypass the page cache (O_DIRECT), "sync" writes through it (O_DSYNC),
  * "buffered" writes to it, then calls fsync(), "mapped" writes by mmap(), then calls msync(),
  * "discard", "flush", which has no size, and "uring" and "merged", N reads at once by io_uring:
- * of every other BYTES, so that they are not merged, or of adjacent ones.
+ * of every other BYTES, so that they are not merged, or of adjacent ones. "swapped" has N times
+ * BYTES of memory written to swap, which may be the device, and read again.
  */
 #include <linux/fs.h>
 #include <linux/io_uring.h>
@@ -12,6 +13,10 @@
 #include <sys/ioctl.h>
 
 #include "work.h"
+
+#ifndef MADV_PAGEOUT
+#define MADV_PAGEOUT 21
+#endif
 
 #define BUFFER_BYTES (1 << 20)
 
@@ -81,6 +86,20 @@ static void read_at_once(int fd, unsigned n, size_t bytes, size_t apart)
 	close(ring_fd);
 }
 
+static void swap_memory(size_t bytes)
+{
+	char *memory =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	must(memory != MAP_FAILED);
+	for (size_t i = 0; i < bytes; i += sizeof(i))
+		*(size_t *)(void *)(memory + i) = i * 0x9e3779b97f4a7c15; /* doesn't compress */
+	must(!madvise(memory, bytes, MADV_PAGEOUT));
+	for (size_t i = 0; i < bytes; i += 4096)
+		must(*(volatile size_t *)(void *)(memory + i) == i * 0x9e3779b97f4a7c15);
+	munmap(memory, bytes);
+}
+
 static void do_one(const char *kind, int fd, size_t bytes, off_t at)
 {
 	uint64_t range[] = { (uint64_t)at, bytes };
@@ -121,8 +140,15 @@ int main(int argc, char **argv)
 	must(argc > 1 && !posix_memalign((void **)&buffer, 4096, BUFFER_BYTES));
 	memset(buffer, 1, BUFFER_BYTES);
 	work_wait_go();
-	for (int i = 2; i + 2 < argc; i += 3)
-		do_all(argv[1], argv[i], atoi(argv[i + 1]), (size_t)atoi(argv[i + 2]));
+	for (int i = 2; i + 2 < argc; i += 3) {
+		int n = atoi(argv[i + 1]);
+		size_t bytes = (size_t)atoi(argv[i + 2]);
+
+		if (!strcmp(argv[i], "swapped"))
+			swap_memory((size_t)n * bytes);
+		else
+			do_all(argv[1], argv[i], n, bytes);
+	}
 	work_wait_end();
 	return 0;
 }
