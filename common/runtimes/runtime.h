@@ -15,6 +15,7 @@
 #include "abi/runtimes.h"
 #include "abi/unwind_rule.h"
 #include "base/hashtable.h"
+#include "base/rate_limit.h"
 #include "elf/elf64.h"
 
 /* A file of a runtime, found by recognise(); allocated together with the runtime's own data. */
@@ -29,10 +30,12 @@ struct runtime_file {
 struct runtime_instance {
 	pid_t pid;
 	struct runtime_file *file;
-	uint64_t bias;	       /* load address of the file in the process */
-	uint32_t thread_bytes; /* size of the C library's struct pthread; 0: unknown */
-	bool lines;	       /* lines are requested */
-	void *state;	       /* the runtime's own data, see release(); NULL: none */
+	uint64_t bias;		  /* load address of the file in the process */
+	uint32_t thread_bytes;	  /* size of the C library's struct pthread; 0: unknown */
+	bool lines;		  /* lines are requested */
+	void *state;		  /* the runtime's own data, see release(); NULL: none */
+	struct rate_limit effort; /* CPU time for resolve(), ns */
+	bool is_slow;		  /* the limit was exceeded, and reported */
 };
 
 #define RUNTIME_THREAD_BYTES 4096 /* upper limit of thread_bytes */

@@ -17,6 +17,7 @@
 #include "base/hash.h"
 #include "base/hashtable.h"
 #include "base/mem.h"
+#include "base/msg.h"
 #include "output/frames.h"
 #include "runtimes/meanings.h"
 #include "stacks/places.h"
@@ -500,6 +501,41 @@ static void find_flaw(struct resolver *resolver, const struct stack_def *def, ui
 		places[i].is_made = usyms_is_made(&places[i].location);
 }
 
+/*
+ * Limit of the CPU time in which functions of one process are resolved: its memory may be forged so
+ * that each takes long.
+ */
+#define EFFORT_NS	 (2 * NS_PER_S)
+#define EFFORT_PERIOD_NS (8 * NS_PER_S)
+
+/* Returns the runtime of a stack's process; NULL: none, or its time is spent. */
+static struct runtime_instance *find_resolved(struct resolver *resolver,
+					      const struct stack_def *def)
+{
+	struct runtime_instance *instance =
+		resolver->runtimes ? resolver->find_runtime((pid_t)def->tgid, resolver->runtimes)
+				   : NULL;
+	struct rate_limit *effort = instance ? &instance->effort : NULL;
+
+	if (!instance)
+		return NULL;
+	if (!effort->amount)
+		*effort = (struct rate_limit){ EFFORT_NS, EFFORT_PERIOD_NS, 0, 0 };
+	return rate_limit_take(effort, 1, clock_now_ns()) ? instance : NULL;
+}
+
+static void charge(struct runtime_instance *instance, uint64_t spent_ns)
+{
+	if (rate_limit_take(&instance->effort, spent_ns, clock_now_ns()))
+		return;
+	instance->effort.left = 0;
+	if (!instance->is_slow)
+		msg_info("%s (PID %d): resolving its functions takes too long (some inlined "
+			 "functions and lines are omitted)",
+			 instance->file->title, instance->pid);
+	instance->is_slow = true;
+}
+
 static void find_functions(struct resolver *resolver, const struct stack_def *def,
 			   const struct place *native, uint32_t n, struct place_list *list)
 {
@@ -508,11 +544,13 @@ static void find_functions(struct resolver *resolver, const struct stack_def *de
 			  .native = native,
 			  .n_native = n,
 			  .out = list };
+	uint64_t begin_ns = clock_thread_ns();
 
-	if (resolver->runtimes)
-		r.instance = resolver->find_runtime((pid_t)def->tgid, resolver->runtimes);
+	r.instance = find_resolved(resolver, def);
 	list_segments(&r);
 	merge_functions(&r);
+	if (r.instance)
+		charge(r.instance, clock_thread_ns() - begin_ns);
 }
 
 static void find_user(struct resolver *resolver, const struct stack_def *def,

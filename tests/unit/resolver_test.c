@@ -438,6 +438,37 @@ TEST(functions_of_an_earlier_program_are_not_looked_up_in_a_later_one)
 	CHECK(!instance.state);
 }
 
+/* Memory may be forged so that each function takes long. */
+TEST(functions_are_resolved_for_a_limited_time)
+{
+	static struct {
+		struct runtime_file file;
+		uint64_t own[512]; /* of the runtime; never read */
+	} build;
+	struct runtime_instance instance = { .pid = child, .file = &build.file };
+	const struct resolver_options options = { .find_runtime = find_instance, .arg = &instance };
+	struct v8_def def = { .def = { .word = runtime_word(1 << 4, 0),
+				       .kind = STACK_FUNCTION,
+				       .tgid = (uint32_t)child,
+				       .runtime = RUNTIME_V8 },
+			      .name_text = { .length = 3, .n_copied = 3 },
+			      .name = "fun" };
+	uint64_t left;
+
+	build.file.code = runtime_code_of(RUNTIME_V8);
+	resolver_free(resolver);
+	resolver = resolver_new(processes, &options);
+	resolver_add_function(resolver, &def.def, sizeof(def));
+	CHECK_STR(name_in_stack(1, child, def.def.word), "fun");
+	left = instance.effort.left;
+	CHECK(instance.state && left && left < instance.effort.amount);
+	build.file.code->release(&instance);
+	instance.state = NULL;
+	instance.effort.left = 0;
+	CHECK_STR(name_in_stack(2, child, def.def.word), "fun");
+	CHECK(!instance.state);
+}
+
 /* ---- functions in place of native frames ---- */
 
 #define SEGMENT(frame)	runtime_segment_word(frame)
