@@ -15,11 +15,10 @@
 
 #include "base/array.h"
 #include "base/escape.h"
-#include "base/hashtable.h"
-#include "base/idmap.h"
 #include "base/mem.h"
 #include "base/msg.h"
 #include "base/version.h"
+#include "output/numbering.h"
 #include "output/protobuf.h"
 #include "output/writer.h"
 
@@ -58,19 +57,11 @@ enum location_field { LOCATION_MAPPING = 2, LOCATION_ADDRESS = 3, LOCATION_LINE 
 enum line_field { LINE_FUNCTION = 1, LINE_NUMBER = 2 };
 enum function_field { FUNCTION_NAME = 2, FUNCTION_SYMBOL = 3, FUNCTION_FILE = 4 };
 
-/* A message or text in its table, numbered from 0. */
-struct item {
-	struct hashlink link; /* in the table, by its bytes */
-	uint64_t number;
-	size_t n;
-	unsigned char bytes[];
-};
-
 struct pprof {
 	struct protobuf out;
-	struct hashtable strings, functions, mappings, locations;
-	struct idmap known_frames, known_images, known_texts; /* numbers by address */
-	uint64_t *list;					      /* numbers of a sample's locations */
+	/* numbers of frames, images and texts are cached by address */
+	struct numbering strings, functions, mappings, locations;
+	uint64_t *list; /* numbers of a sample's locations */
 	size_t n_list, list_cap;
 	const char *type; /* type of the values; NULL: derived from their unit */
 	const struct profile *profile;
@@ -89,47 +80,13 @@ static const struct unit_type {
 
 /* ---- numbers of messages ---- */
 
-static uint64_t hash_bytes(const unsigned char *bytes, size_t n)
-{
-	uint64_t hash = 0xcbf29ce484222325ULL; /* FNV-1a */
-
-	for (size_t i = 0; i < n; i++)
-		hash = (hash ^ bytes[i]) * 0x100000001b3ULL;
-	return hash ^ (hash >> 32);
-}
-
-static struct item *find_item(const struct hashtable *t, const void *bytes, size_t n, uint64_t hash)
-{
-	for_each_linked(struct item, item, link, t, hash) {
-		if (item->n == n && !memcmp(item->bytes, bytes, n))
-			return item;
-	}
-	return NULL;
-}
-
-static uint64_t table_number(struct hashtable *t, const void *bytes, size_t n, bool *is_new)
-{
-	uint64_t hash = hash_bytes(bytes, n);
-	struct item *item = find_item(t, bytes, n, hash);
-
-	*is_new = !item;
-	if (*is_new) {
-		item = mem_zalloc(1, sizeof(*item) + n);
-		item->number = t->count;
-		item->n = n;
-		memcpy(item->bytes, bytes, n);
-		hashtable_add(t, &item->link, hash);
-	}
-	return item->number;
-}
-
 static uint64_t number_text(struct pprof *p, const char *text)
 {
 	char *safe = mem_escape(text);
-	bool is_new;
-	uint64_t number = table_number(&p->strings, safe, strlen(safe), &is_new);
+	size_t n = numbering_count(&p->strings);
+	uint64_t number = numbering_add(&p->strings, safe, strlen(safe));
 
-	if (is_new)
+	if (number == n)
 		protobuf_bytes(&p->out, PROFILE_STRING, safe, strlen(safe));
 	free(safe);
 	return number;
@@ -139,35 +96,17 @@ static uint64_t number_text(struct pprof *p, const char *text)
  * Returns the number of a message, and writes the message if it is new. Frees it. Numbers start at
  * 1: 0 means none.
  */
-static uint64_t number_message(struct pprof *p, struct hashtable *t, enum profile_field field,
+static uint64_t number_message(struct pprof *p, struct numbering *t, enum profile_field field,
 			       struct protobuf *message)
 {
-	bool is_new;
-	uint64_t number = table_number(t, message->bytes, message->n, &is_new) + 1;
+	size_t n = numbering_count(t);
+	uint64_t number = numbering_add(t, message->bytes, message->n) + 1;
 
-	if (is_new) {
+	if (number > n) {
 		protobuf_uint(message, OWN_NUMBER, number);
 		protobuf_message(&p->out, field, message);
 	}
 	protobuf_free(message);
-	return number;
-}
-
-/* ---- cached numbers, by address: frames, images and texts don't move meanwhile ---- */
-
-/* Returns true if the address has a number, and sets *number. The map's values are numbers + 1. */
-static bool known_get(const struct idmap *known, const void *at, uint64_t *number)
-{
-	const void *value = idmap_find(known, (uintptr_t)at);
-
-	if (value)
-		*number = (uintptr_t)value - 1;
-	return value;
-}
-
-static uint64_t known_add(struct idmap *known, const void *at, uint64_t number)
-{
-	idmap_add(known, (uintptr_t)at, (void *)(uintptr_t)(number + 1));
 	return number;
 }
 
@@ -176,9 +115,9 @@ static uint64_t number_shared_text(struct pprof *p, const char *text)
 {
 	uint64_t number = 0;
 
-	if (!text || known_get(&p->known_texts, text, &number))
+	if (!text || numbering_known(&p->strings, text, &number))
 		return number;
-	return known_add(&p->known_texts, text, number_text(p, text));
+	return numbering_remember(&p->strings, text, number_text(p, text));
 }
 
 /* ---- frames ---- */
@@ -216,9 +155,9 @@ static uint64_t find_mapping(struct pprof *p, const struct image *image)
 {
 	uint64_t number;
 
-	if (known_get(&p->known_images, image, &number))
+	if (numbering_known(&p->mappings, image, &number))
 		return number;
-	return known_add(&p->known_images, image, number_mapping(p, image));
+	return numbering_remember(&p->mappings, image, number_mapping(p, image));
 }
 
 static void add_line(struct pprof *p, struct protobuf *location, const struct frame *frame)
@@ -266,9 +205,9 @@ static uint64_t find_location(struct pprof *p, const struct sample *s, size_t *i
 
 	if (frame->kind == FRAME_INLINED)
 		return number_location(p, s, i);
-	if (known_get(&p->known_frames, frame, &number))
+	if (numbering_known(&p->locations, frame, &number))
 		return number;
-	return known_add(&p->known_frames, frame, number_location(p, s, i));
+	return numbering_remember(&p->locations, frame, number_location(p, s, i));
 }
 
 /* ---- samples ---- */
@@ -425,7 +364,7 @@ static void add_facts(struct pprof *p, const struct writer_facts *facts, const c
 	if (facts->event)
 		add_comment(p, mem_strdup(facts->event));
 	add_comment(p, mem_printf("lost: %" PRIu64 " %s", facts->lost, unit));
-	note = p->strings.count; /* its text is the next one */
+	note = numbering_count(&p->strings); /* its text is the next one */
 	if (facts->gets_note)
 		protobuf_list(&p->out, PROFILE_COMMENT, &note, 1);
 }
@@ -492,13 +431,10 @@ static void write_pprof(FILE *f, struct profile *profile, const struct writer_st
 		add_facts(&p, style->facts, profile_unit(profile));
 	write_gzip(f, &p.out);
 	protobuf_free(&p.out);
-	hashtable_free(&p.strings, hashlink_free);
-	hashtable_free(&p.functions, hashlink_free);
-	hashtable_free(&p.mappings, hashlink_free);
-	hashtable_free(&p.locations, hashlink_free);
-	idmap_free(&p.known_frames, NULL);
-	idmap_free(&p.known_images, NULL);
-	idmap_free(&p.known_texts, NULL);
+	numbering_free(&p.strings);
+	numbering_free(&p.functions);
+	numbering_free(&p.mappings);
+	numbering_free(&p.locations);
 	free(p.list);
 }
 
