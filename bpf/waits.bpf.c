@@ -18,35 +18,35 @@ static __always_inline bool wait_begin(struct task_struct *task, bool is_current
 	return true;
 }
 
-/* Counts the part of a wait that a quota caused, and subtracts it from the wait. */
-static __always_inline void throttled_count(struct task_struct *task, struct wait *wait)
+/* Subtracts the part of a wait that a quota caused, and returns it. */
+static __always_inline __u64 throttled_take(struct task_struct *task, struct wait *wait)
 {
 	__u64 ns = throttle_take(task, &wait->throttle, wait->runnable_ns);
-	__u8 remark = wait->key.remark;
 
-	if (!ns)
-		return;
-	wait->key.remark = WAIT_THROTTLED;
-	stack_count(&wait->key, ns, wait_settings.part == PART_ALL ? ns : 0);
-	wait->key.remark = remark;
 	wait->runnable_ns -= ns;
 	wait->ns -= ns;
+	return ns;
 }
 
+/* Counts the throttled part last: as events, parts of a wait come in their order. */
 static __noinline void wait_count(struct task_struct *task, struct wait *wait,
 				  enum kernel_stack kernel_stack)
 {
 	bool is_next = kernel_stack == KERNEL_STACK_OF_NEXT;
+	__u64 throttled_ns = 0;
 
 	stack_key_owner(&wait->key, task);
 	if (is_next || (kernel_stack == KERNEL_STACK_OF_ANY && wait->ns))
 		wait->key.kernel_id = stack_intern_kernel_of(task, is_next);
-	if (wait_settings.throttled && wait->runnable_ns) {
-		throttled_count(task, wait);
-		if (!wait->ns)
-			return;
-	}
-	stack_count(&wait->key, wait->ns, wait_settings.part == PART_ALL ? wait->runnable_ns : 0);
+	if (wait_settings.throttled && wait->runnable_ns)
+		throttled_ns = throttled_take(task, wait);
+	if (wait->ns || !throttled_ns)
+		stack_count(&wait->key, wait->ns,
+			    wait_settings.part == PART_ALL ? wait->runnable_ns : 0);
+	if (!throttled_ns)
+		return;
+	wait->key.remark = WAIT_THROTTLED;
+	stack_count(&wait->key, throttled_ns, wait_settings.part == PART_ALL ? throttled_ns : 0);
 }
 
 /* Counts the time on CPU of an exiting thread; events up to its last switch may follow. */

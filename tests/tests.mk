@@ -297,8 +297,8 @@ check-cfi: $(CFI_FILES) ## unwind tables of all files here against readelf (CHEC
 check-symbols: $(SYMBOLS_FILES) ## symbols of files mapped by common programs against eu-addr2line (CHECK_SYMBOLS_ADDRESSES=10000)
 	$(Q)O='$(O)' tests/run tests/symbols/check
 
-formats-test: $(BINS) $(O)/tests/formats/write $(O)/tests/work/contend $(O)/tests/work/disk ## our formats read by others: go tool pprof, a JSON validator, Prometheus
-	$(Q)O='$(O)' tests/run tests/formats/run tests/formats/prometheus
+formats-test: $(BINS) $(O)/tests/formats/write $(O)/tests/work/contend $(O)/tests/work/disk ## our formats read by others: go tool pprof, a JSON validator, Prometheus, the Firefox Profiler
+	$(Q)O='$(O)' tests/run tests/formats/run tests/formats/prometheus tests/formats/firefox
 
 browser-test: $(O)/flame $(O)/profile ## flame graphs and pages in a real browser: zoom, search, keys, hostile names
 	$(Q)O='$(O)' tests/run tests/browser/run

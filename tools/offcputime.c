@@ -84,6 +84,7 @@ static const struct stacks_spec stacks = {
 	.remarks = wait_remarks,
 	.n_remarks = WAIT_REMARKS,
 	.are_waits = true,
+	.has_events = true,
 	.folds_idle = folds_idle,
 	.columns = columns,
 	.needs_kernel = needs_kernel,

@@ -50,12 +50,16 @@ static bool is_by_thread(const struct run *run)
 static const struct stacks_spec stacks = {
 	.annotates = annotates,
 	.hits_few = sampler_is_sparse,
+	.has_events = true,
 	.by_thread = is_by_thread,
 };
 static const struct sampler_spec sampler = { .program = "profile_sample" };
 
 static const struct stacks_spec wall_stacks = {
 	WALL_STACKS,
+	.has_events = true,
+	.event_remarks = wait_remarks,
+	.n_event_remarks = WAIT_REMARKS,
 	.group_mark = goroutine_waits_mark,
 	.shows = goroutine_waits_show,
 	.annotates = annotates,

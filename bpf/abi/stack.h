@@ -31,6 +31,7 @@ enum stack_kind {
 	STACK_WAKER,	/* words: user stack's id, kernel stack's id, comm (two words) */
 	STACK_COPY,	/* a user stack that the loader walks: struct unwind_copy */
 	STACK_FUNCTION, /* a definition of a function's word: struct runtime_def */
+	STACK_EVENT,	/* not a stack: struct stack_event */
 };
 
 struct stack_def {
@@ -108,11 +109,21 @@ struct stack_settings {
 	bool kernel;
 	bool cgroup; /* count per cgroup */
 	bool thread; /* count per thread */
+	bool events; /* send each count as a struct stack_event instead of totalling them */
 };
 
 struct stack_sum {
 	__u64 value;
 	__u64 part; /* part of value that the tool counts separately */
+};
+
+/* One count, in the ring buffer of definitions. Begins like struct stack_def. */
+struct stack_event {
+	__u64 time_ns; /* time at which it was counted */
+	__u32 kind;    /* always STACK_EVENT */
+	__u32 unused;
+	struct stack_sum sum;
+	struct stack_key key;
 };
 
 #endif

@@ -165,17 +165,6 @@ static __always_inline void run_begin(struct task_state *state, __u64 now_ns)
 		state->on_ns = now_ns;
 }
 
-/* Ends a run at a switch-out. If switches were missed since its start, its length is unknown. */
-static __always_inline void run_end(struct task_struct *task, struct task_state *state,
-				    __u64 now_ns)
-{
-	if (!COUNTS_RUNS)
-		return;
-	if (state->on_ns && state->on_ns < now_ns && task_switches(task) == state->switches + 1)
-		state->ran_ns += now_ns - state->on_ns;
-	state->on_ns = 0;
-}
-
 static __always_inline void run_count(struct task_struct *task, struct task_state *state)
 {
 	struct stack_key key = { .remark = RUN_TIME };
@@ -185,6 +174,25 @@ static __always_inline void run_count(struct task_struct *task, struct task_stat
 	stack_key_owner(&key, task);
 	stack_count(&key, state->ran_ns, 0);
 	state->ran_ns = 0;
+}
+
+/* Counts a run as an event. Not inlined: its key and a wait need much stack. */
+static __noinline void run_send(struct task_struct *task, struct task_state *state)
+{
+	run_count(task, state);
+}
+
+/* Ends a run at a switch-out. If switches were missed since its start, its length is unknown. */
+static __always_inline void run_end(struct task_struct *task, struct task_state *state,
+				    __u64 now_ns)
+{
+	if (!COUNTS_RUNS)
+		return;
+	if (state->on_ns && state->on_ns < now_ns && task_switches(task) == state->switches + 1)
+		state->ran_ns += now_ns - state->on_ns;
+	state->on_ns = 0;
+	if (stack_settings.events)
+		run_send(task, state);
 }
 
 /*

@@ -243,12 +243,35 @@ static __always_inline struct stack_sum *stack_find_sum(void *table, const struc
 	return sum;
 }
 
+/* Sends a count to the loader, with its time. */
+static __always_inline void stack_send_event(const struct stack_key *key, __u64 value, __u64 part)
+{
+	struct stack_event *event = bpf_ringbuf_reserve(&stack_defs, sizeof(*event), 0);
+
+	if (!event) {
+		loss_count(LOSS_RING_FULL, value);
+		return;
+	}
+	event->time_ns = bpf_ktime_get_ns();
+	event->kind = STACK_EVENT;
+	event->unused = 0;
+	event->sum.value = value;
+	event->sum.part = part;
+	event->key = *key;
+	bpf_ringbuf_submit(event, 0);
+}
+
 static __always_inline void stack_count(const struct stack_key *key, __u64 value, __u64 part)
 {
 	struct stack_sum *sum, first = { .value = value, .part = part };
 	__u32 zero = 0;
-	void *table = bpf_map_lookup_elem(&stack_tables, &zero);
+	void *table;
 
+	if (stack_settings.events) {
+		stack_send_event(key, value, part);
+		return;
+	}
+	table = bpf_map_lookup_elem(&stack_tables, &zero);
 	sum = stack_find_sum(table, key);
 	if (!sum) {
 		table = table ? table : &stack_table;

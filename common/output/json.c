@@ -89,3 +89,9 @@ void json_number(struct json *json, const char *key, double value)
 	begin_member(json, key);
 	fprintf(json->f, "%.15g", value);
 }
+
+void json_raw(struct json *json, const char *key, const char *text)
+{
+	begin_member(json, key);
+	fputs(text, json->f);
+}

@@ -30,5 +30,6 @@ void json_close(struct json *json, char bracket);
 void json_text(struct json *json, const char *key, const char *text);
 void json_uint(struct json *json, const char *key, uint64_t value);
 void json_number(struct json *json, const char *key, double value);
+void json_raw(struct json *json, const char *key, const char *text); /* "null", "false" */
 
 #endif

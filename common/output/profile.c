@@ -31,6 +31,8 @@ struct profile {
 	const struct frame **scratch;
 	size_t n_scratch;
 	uint64_t total;
+	struct event *events; /* borrowed */
+	size_t n_events;
 };
 
 struct profile *profile_new(const char *unit, const struct column *columns,
@@ -155,7 +157,7 @@ static void merge_sample(const struct profile *p, struct sample *sum, const stru
 		sum->columns[i] = merge_column(&p->columns[i], sum->columns[i], more->columns[i]);
 }
 
-void profile_add(struct profile *p, const struct sample *s)
+const struct sample *profile_add(struct profile *p, const struct sample *s)
 {
 	struct sample own = intern_sample(p, s);
 	uint64_t hash = hash_sample(&own);
@@ -164,12 +166,25 @@ void profile_add(struct profile *p, const struct sample *s)
 	p->total += s->value;
 	if (entry) {
 		merge_sample(p, &entry->sample, s);
-		return;
+		return &entry->sample;
 	}
 	entry = new_entry(&own);
 	hashtable_add(&p->table, &entry->link, hash);
 	p->entries = mem_grow(p->entries, p->count, &p->capacity, sizeof(*p->entries));
 	p->entries[p->count++] = entry;
+	return &entry->sample;
+}
+
+void profile_set_events(struct profile *p, struct event *events, size_t n)
+{
+	p->events = events;
+	p->n_events = n;
+}
+
+struct event *profile_events(const struct profile *p, size_t *n)
+{
+	*n = p->n_events;
+	return p->events;
 }
 
 /* Compares interned strings: equal ones have equal addresses. NULL comes first. */

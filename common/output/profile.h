@@ -61,6 +61,23 @@ struct sample_period {
 	uint64_t value;
 };
 
+enum event_kind {
+	EVENT_SAMPLE, /* a thread was on CPU at end_ns */
+	EVENT_RUN,    /* a thread was on CPU up to end_ns; its samples have the stacks */
+	EVENT_WAIT,   /* a thread waited up to end_ns */
+};
+
+/* One event of a sample, for formats that show when something happened. */
+struct event {
+	uint64_t end_ns;	      /* since the start of the report's window */
+	uint64_t value;		      /* value; of a run or a wait its length in nanoseconds */
+	uint64_t part : 62, kind : 2; /* part: runnable nanoseconds at a wait's end */
+	union {
+		const struct sample *sample;
+		uint64_t key; /* number of the sample's key, while events are collected */
+	};
+};
+
 struct profile;
 
 /*
@@ -72,8 +89,18 @@ struct profile *profile_new(const char *unit, const struct column *columns,
 			    struct frame_table *table);
 void profile_free(struct profile *p);
 
-/* Adds a copy of the sample, or its values to an earlier sample that is equal except for values. */
-void profile_add(struct profile *p, const struct sample *s);
+/*
+ * Adds a copy of the sample, or its values to an earlier sample that is equal except for values.
+ * Returns the profile's sample.
+ */
+const struct sample *profile_add(struct profile *p, const struct sample *s);
+
+/*
+ * profile_set_events() lends the profile the events of its samples, in no order, and
+ * profile_events() returns them; the writer may change them.
+ */
+void profile_set_events(struct profile *p, struct event *events, size_t n);
+struct event *profile_events(const struct profile *p, size_t *n);
 
 /* Divides all values, and columns that are parts of them, for example from ns to us. */
 void profile_scale(struct profile *p, uint64_t divisor);

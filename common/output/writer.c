@@ -13,13 +13,13 @@
 #define SAMPLES_AT_ONCE 64
 
 static const struct writer *const writers[] = {
-	&text_writer, &md_writer,    &html_writer, &folded_writer,
-	&svg_writer,  &pprof_writer, &json_writer, &csv_writer,
+	&text_writer,  &md_writer,	&html_writer, &folded_writer, &svg_writer,
+	&pprof_writer, &firefox_writer, &json_writer, &csv_writer,
 };
 
 const char *writer_names(void)
 {
-	return "text, md, html, folded, svg, pprof, json or csv";
+	return "text, md, html, folded, svg, pprof, json, csv or firefox";
 }
 
 const struct writer *writer_by_name(const char *name)
@@ -51,15 +51,15 @@ static bool is_user(enum frame_kind kind)
 	       kind == FRAME_RUNTIME;
 }
 
-bool writer_is_idle(const struct sample *s)
-{
-	return s->n_frames && !strcmp(sample_frame(s, s->n_frames - 1)->name, "[idle]");
-}
-
 void writer_pause(const struct writer_style *style, size_t i)
 {
 	if (style->meanwhile && i % SAMPLES_AT_ONCE == 0)
 		style->meanwhile(style->arg);
+}
+
+bool writer_is_idle(const struct sample *s)
+{
+	return s->n_frames && !strcmp(sample_frame(s, s->n_frames - 1)->name, "[idle]");
 }
 
 size_t writer_border(const struct sample *s)

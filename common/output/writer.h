@@ -25,6 +25,7 @@ struct writer_facts {
 	const char *process; /* name of a traced process; NULL: unknown, or several */
 	uint32_t process_pid;
 	const char *usage; /* lines about memory, faults and threads; NULL: unknown */
+	uint64_t cut_ns;   /* events were dropped up to this time of the window; 0: none */
 };
 
 struct writer_style {
@@ -42,6 +43,7 @@ struct writer {
 	const char *name;      /* name for --format */
 	const char *extension; /* extension of --output files: "txt", "folded", "svg", "pb.gz" */
 	bool is_page;	       /* a page: shows facts.usage, separates [blocked throughout] */
+	bool in_time;	       /* needs profile_events() of single threads */
 	bool is_exact;	       /* needs frames with locations, and values without profile_scale() */
 	/*
 	 * Writes the whole profile, which it may sort, without samples of value 0 (pprof: and
@@ -60,6 +62,7 @@ extern const struct writer json_writer;
 extern const struct writer csv_writer;
 extern const struct writer md_writer;
 extern const struct writer html_writer;
+extern const struct writer firefox_writer;
 
 /*
  * For writers. writer_border() returns the index of the first kernel frame called by a user frame;
@@ -106,7 +109,7 @@ void writer_print_facts(FILE *f, const struct writer_facts *facts, const char *u
  */
 void writer_note(FILE *f, const char *format, const char *reason, uint64_t unix_ns);
 
-/* Returns the formats' names, for messages: "text, md, html, folded, svg, pprof, json or csv". */
+/* Returns the formats' names, for messages: "text, md, ... or firefox". */
 const char *writer_names(void);
 
 /* Return the writer of a --format name, or for a file's extension; NULL: none. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/waits.h"
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/mem.h"
@@ -50,8 +51,8 @@ static void double_slots(struct stack_sums *sums)
 		*find_slot(sums, &sums->items[i].key) = (uint32_t)i + 1;
 }
 
-void stack_sums_add(struct stack_sums *sums, const struct stack_key *key,
-		    const struct stack_sum *sum)
+size_t stack_sums_add(struct stack_sums *sums, const struct stack_key *key,
+		      const struct stack_sum *sum)
 {
 	struct stack_sum *known;
 	uint32_t *slot;
@@ -66,6 +67,7 @@ void stack_sums_add(struct stack_sums *sums, const struct stack_key *key,
 	known = &sums->items[*slot - 1].sum;
 	known->value += sum->value;
 	known->part += sum->part;
+	return *slot - 1;
 }
 
 const struct stack_sum *stack_sums_find(const struct stack_sums *sums, const struct stack_key *key)
@@ -108,11 +110,15 @@ void stack_sums_clear(struct stack_sums *sums)
 
 /* ---- stack counts ---- */
 
-#define MANY_SUMS 32768 /* some 500 bytes each in a report */
+#define MANY_SUMS  32768     /* some 500 bytes each in a report */
+#define EVENTS_MAX (1 << 19) /* 32 bytes each, and as much again to sort them */
 
 void stack_counts_configure(struct run *run, const struct stack_counts *counts)
 {
-	map_pair_configure(run, &counts->tables, counts->size, true);
+	if (counts->in_time)
+		map_pair_leave_out(run, &counts->tables);
+	else
+		map_pair_configure(run, &counts->tables, counts->size, true);
 }
 
 void stack_counts_leave_out(const struct run *run, const struct stack_counts *counts)
@@ -122,7 +128,8 @@ void stack_counts_leave_out(const struct run *run, const struct stack_counts *co
 
 static uint64_t count_added(const struct stack_counts *counts)
 {
-	return __atomic_load_n(counts->added, __ATOMIC_RELAXED);
+	return counts->in_time ? counts->events.n_keys
+			       : __atomic_load_n(counts->added, __ATOMIC_RELAXED);
 }
 
 int stack_counts_start(const struct run *run, struct stack_counts *counts,
@@ -167,18 +174,15 @@ struct gathering {
 	bool is_peek;
 };
 
-/* Adds a count under the ids of interned stacks, which processes share and which outlive them. */
-static void gather_sum(const void *key_data, const void *sum_data, void *arg)
+/*
+ * Adds a count under the ids of interned stacks, which processes share and which outlive them.
+ * Returns the key's number.
+ */
+static size_t add_sum(const struct gathering *gathering, struct stack_key key,
+		      const struct stack_sum *sum)
 {
-	struct stack_key key = *(const struct stack_key *)key_data;
-	const struct gathering *gathering = arg;
 	struct stack_counts *counts = gathering->counts;
-	const struct stack_sum *sum = sum_data;
 
-	if (!sum->value) {
-		stack_counts_use(counts, &key); /* also retain the stacks of keys without a count */
-		return;
-	}
 	if (!counts->by_process && !gathering->is_peek)
 		stack_flaws_count(counts->flaws, counts->resolver, &key, sum->value);
 	key.user_id = resolver_fold(counts->resolver, key.user_id);
@@ -186,13 +190,84 @@ static void gather_sum(const void *key_data, const void *sum_data, void *arg)
 	key.waker_id = resolver_fold(counts->resolver, key.waker_id);
 	if (!counts->by_process)
 		key.tgid = 0;
-	stack_sums_add(gathering->sums, &key, sum);
+	return stack_sums_add(gathering->sums, &key, sum);
+}
+
+static void gather_sum(const void *key_data, const void *sum_data, void *arg)
+{
+	const struct gathering *gathering = arg;
+	const struct stack_key *key = key_data;
+	const struct stack_sum *sum = sum_data;
+
+	if (sum->value)
+		add_sum(gathering, *key, sum);
+	else /* also retain the stacks of keys without a count */
+		stack_counts_use(gathering->counts, key);
 }
 
 void stack_counts_add(struct stack_counts *counts, const struct stack_key *key,
 		      const struct stack_sum *sum)
 {
 	gather_sum(key, sum, &(struct gathering){ counts, &counts->gathered, false });
+}
+
+/* Totals the remaining events anew, which drops keys without events. */
+static void total_events(struct stack_counts *counts)
+{
+	struct stack_events *events = &counts->events;
+	struct stack_sums sums = {};
+
+	for (size_t i = 0; i < events->n; i++) {
+		struct event *event = &events->list[i];
+		struct stack_sum sum = { event->value, event->part };
+
+		event->key = stack_sums_add(&sums, &counts->gathered.items[event->key].key, &sum);
+	}
+	stack_sums_clear(&counts->gathered);
+	counts->gathered = sums;
+}
+
+/* The time of runs is counted with their samples, too. */
+static void drop_oldest(struct stack_counts *counts)
+{
+	struct stack_events *events = &counts->events;
+	size_t n = (events->n + 1) / 2;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct event *event = &events->list[i];
+
+		if (counts->gathered.items[event->key].key.remark != RUN_TIME)
+			events->cut_value += event->value;
+		if (event->end_ns > events->cut_ns)
+			events->cut_ns = event->end_ns;
+	}
+	events->n -= n;
+	memmove(events->list, events->list + n, events->n * sizeof(*events->list));
+	total_events(counts);
+}
+
+void stack_counts_add_event(struct stack_counts *counts, const struct stack_event *event)
+{
+	struct gathering gathering = { counts, &counts->gathered, false };
+	struct stack_events *events = &counts->events;
+	size_t n_keys;
+
+	if (!event->sum.value) {
+		stack_counts_use(counts, &event->key);
+		return;
+	}
+	if (!events->list)
+		events->list = mem_zalloc(EVENTS_MAX, sizeof(*events->list));
+	while (events->n && (events->n == EVENTS_MAX || counts->gathered.n >= MANY_SUMS))
+		drop_oldest(counts);
+	n_keys = counts->gathered.n;
+	events->list[events->n++] = (struct event){
+		.end_ns = event->time_ns,
+		.value = event->sum.value,
+		.part = event->sum.part,
+		.key = add_sum(&gathering, event->key, &event->sum),
+	};
+	events->n_keys += counts->gathered.n - n_keys;
 }
 
 /* Returns true if no task has this id, a pid or a tid: kill(2) accepts both. */
@@ -204,7 +279,7 @@ static bool is_gone(uint32_t id)
 /* Merges the totals of exited processes or threads if there are too many. */
 static void bound_sums(struct stack_counts *counts)
 {
-	if ((!counts->by_process && !counts->by_thread) ||
+	if (counts->in_time || (!counts->by_process && !counts->by_thread) ||
 	    counts->gathered.n < MANY_SUMS + 2 * counts->n_folded)
 		return;
 	stack_sums_fold(&counts->gathered, is_gone);
@@ -225,7 +300,7 @@ void stack_counts_gather(const struct run *run, struct stack_counts *counts)
 	if (counts->has_failed || n - counts->n_gathered < (counts->size + 1) / 2)
 		return;
 	counts->n_gathered = n;
-	if (map_pair_read(run, &counts->tables, gather_sum, &gathering))
+	if (!counts->in_time && map_pair_read(run, &counts->tables, gather_sum, &gathering))
 		counts->has_failed = true;
 	else
 		end_turn(run, counts, false);
@@ -248,7 +323,7 @@ int stack_counts_read(const struct run *run, struct stack_counts *counts, struct
 		*sums = counts->gathered;
 		counts->gathered = (struct stack_sums){};
 	}
-	return map_pair_read(run, &counts->tables, gather_sum, &gathering);
+	return counts->in_time ? 0 : map_pair_read(run, &counts->tables, gather_sum, &gathering);
 }
 
 void stack_counts_end(const struct run *run, struct stack_counts *counts)
@@ -256,6 +331,7 @@ void stack_counts_end(const struct run *run, struct stack_counts *counts)
 	if (run->is_peek)
 		return;
 	stack_sums_clear(&counts->gathered);
+	counts->events.n = counts->events.cut_ns = counts->events.cut_value = 0;
 	counts->n_folded = 0;
 	counts->n_gathered = counts->n_reported;
 	end_turn(run, counts, true);
@@ -263,5 +339,6 @@ void stack_counts_end(const struct run *run, struct stack_counts *counts)
 
 void stack_counts_free(struct stack_counts *counts)
 {
+	free(counts->events.list);
 	stack_sums_clear(&counts->gathered);
 }

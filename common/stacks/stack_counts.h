@@ -24,9 +24,9 @@ struct stack_sums {
 	size_t n_slots;
 };
 
-/* Adds sum to the total of a key. */
-void stack_sums_add(struct stack_sums *sums, const struct stack_key *key,
-		    const struct stack_sum *sum);
+/* Adds sum to the total of a key. Returns the key's number: stack_sums_visit() begins with 0. */
+size_t stack_sums_add(struct stack_sums *sums, const struct stack_key *key,
+		      const struct stack_sum *sum);
 
 /*
  * Merges the totals of processes and threads that are gone: their ids become 0, and equal keys one
@@ -42,6 +42,14 @@ void stack_sums_visit(const struct stack_sums *sums,
 		      void (*visit)(const void *key, const void *sum, void *arg), void *arg);
 
 void stack_sums_clear(struct stack_sums *sums);
+
+/* Single counts since the last report; the oldest are dropped if they are too many. */
+struct stack_events {
+	struct event *list; /* ordered about by time; their keys are numbers in the totals */
+	size_t n;
+	uint64_t cut_ns, cut_value; /* dropped ones: latest time, and total */
+	uint64_t n_keys;	    /* number of keys added to the totals so far */
+};
 
 struct stack_counts {
 	struct map_pair tables;
@@ -61,6 +69,8 @@ struct stack_counts {
 	const uint64_t *added;
 	bool by_process; /* keys distinguish processes; otherwise their equal stacks are merged */
 	bool by_thread;	 /* keys distinguish threads */
+	bool in_time;	 /* BPF sends each count as an event and has no tables */
+	struct stack_events events;
 };
 
 #define STACK_COUNTS_DEFAULTS                                                              \
@@ -68,13 +78,16 @@ struct stack_counts {
 		.size = 65536, .tables = {.slot = "stack_tables", .first = "stack_table" } \
 	}
 
-/* Set the capacity of the tables, or leave them out, before load. */
+/* Set the capacity of the tables, or leave them out, before load; in_time: there are none. */
 void stack_counts_configure(struct run *run, const struct stack_counts *counts);
 void stack_counts_leave_out(const struct run *run, const struct stack_counts *counts);
 
 /* Adds a count that doesn't come from BPF, between reports. */
 void stack_counts_add(struct stack_counts *counts, const struct stack_key *key,
 		      const struct stack_sum *sum);
+
+/* Adds a count that BPF has sent with its time. */
+void stack_counts_add_event(struct stack_counts *counts, const struct stack_event *event);
 
 /*
  * Opens the tables after load. resolver: borrowed; defines the stacks. The caller sets by_process

@@ -323,8 +323,8 @@ static struct sample_group find_group(const struct stack_profile *p, uint64_t id
 				      cgroup_text(cgroup->container.unit) };
 }
 
-static void add_sample(struct stack_profile *p, const struct stack_key *key,
-		       const struct stacks_value *value, const struct assembly *a)
+static const struct sample *add_sample(struct stack_profile *p, const struct stack_key *key,
+				       const struct stacks_value *value, const struct assembly *a)
 {
 	char comm[TASK_COMM_LEN + 1] = {};
 	struct sample sample = {
@@ -342,7 +342,7 @@ static void add_sample(struct stack_profile *p, const struct stack_key *key,
 
 	memcpy(comm, key->comm, TASK_COMM_LEN);
 	memcpy(sample.columns, value->columns, sizeof(sample.columns));
-	profile_add(p->profile, &sample);
+	return profile_add(p->profile, &sample);
 }
 
 /* Returns true if functions of a runtime are missing, or the outer ones did not fit. */
@@ -386,35 +386,37 @@ static bool is_wanted(const struct stack_profile *p, const struct stack_key *key
 	return name_filter_keeps(p->names, verdict);
 }
 
-static void show_sample(struct stack_profile *p, const struct stack_key *key,
-			const struct stacks_value *value, const struct assembly *a)
+static const struct sample *show_sample(struct stack_profile *p, const struct stack_key *key,
+					const struct stacks_value *value, const struct assembly *a)
 {
 	if (!is_wanted(p, key, a)) {
 		p->left_out.by_name += value->value;
-		return;
+		return NULL;
 	}
-	add_sample(p, key, value, a);
 	p->left_out.idle += a->is_at_rest ? value->value : 0;
+	return add_sample(p, key, value, a);
 }
 
 /*
  * Reads definitions again if one is missing: it is sent before its stack is counted, but maybe
  * after the last read.
  */
-void stack_profile_add(struct stack_profile *p, const struct stack_key *key,
-		       const struct stacks_value *value)
+const struct sample *stack_profile_add(struct stack_profile *p, const struct stack_key *key,
+				       const struct stacks_value *value)
 {
+	const struct sample *sample;
 	struct assembly a;
 	bool can_rest;
 
 	p->left_out.all += value->value;
 	if (p->hidden_remark && key->remark == p->hidden_remark) {
 		p->left_out.by_remark += value->value;
-		return;
+		return NULL;
 	}
 	a.resolver = p->resolver;
 	a.without_kernel = p->without_kernel;
-	can_rest = !key->group && (!p->spec->rest_remark || key->remark == p->spec->rest_remark);
+	can_rest = !key->group && (p->spec->rest_remark ? key->remark == p->spec->rest_remark
+							: key->remark < p->spec->n_remarks);
 	a.are_waits = p->spec->are_waits && can_rest;
 	a.folds_idle = p->folds_idle && can_rest;
 	a.is_go = a.is_idle = false;
@@ -423,7 +425,7 @@ void stack_profile_add(struct stack_profile *p, const struct stack_key *key,
 		p->read_definitions(p->arg);
 		assemble(&a, key, value->group);
 	}
-	show_sample(p, key, value, &a);
+	sample = show_sample(p, key, value, &a);
 	if (a.incomplete)
 		p->undefined += value->value;
 	if (key->group)
@@ -437,6 +439,7 @@ void stack_profile_add(struct stack_profile *p, const struct stack_key *key,
 	p->reasons.bare += lacks_functions(p, key, &a) ? value->value : 0;
 	p->reasons.go += a.is_go ? value->value : 0;
 	p->reasons.go_idle += a.is_idle ? value->value : 0;
+	return sample;
 }
 
 void stack_reasons_add(struct stack_reasons *sum, const struct stack_reasons *more)

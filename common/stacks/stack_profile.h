@@ -81,9 +81,12 @@ struct stack_profile {
 	void *arg;
 };
 
-/* Adds a value to the profile. Callers wrap this in a map_visit_fn. */
-void stack_profile_add(struct stack_profile *p, const struct stack_key *key,
-		       const struct stacks_value *value);
+/*
+ * Adds a value to the profile. Returns its sample; NULL: it is not shown. Callers wrap this in a
+ * map_visit_fn.
+ */
+const struct sample *stack_profile_add(struct stack_profile *p, const struct stack_key *key,
+				       const struct stacks_value *value);
 
 /*
  * Prints "user stacks: 99.50 % complete, 0.50 % through code without unwind information", and the

@@ -24,6 +24,10 @@ static int on_definition(void *ctx, void *data, size_t size)
 	const struct stack_rings *rings = ctx;
 	const struct stack_def *def = data;
 
+	if (def->kind == STACK_EVENT) {
+		rings->add_event(rings->run, data);
+		return 0;
+	}
 	if (def->kind == STACK_FUNCTION) {
 		resolver_add_function(rings->resolver, data, size);
 		return 0;

@@ -20,6 +20,8 @@ struct stack_rings {
 	struct user_stacks *user_stacks;
 	struct ringbuf *definitions, *copies; /* copies NULL: BPF makes no copies */
 	int timer_fd;
+	/* called for single counts, if BPF sends them */
+	void (*add_event)(struct run *run, const struct stack_event *event);
 };
 
 /*

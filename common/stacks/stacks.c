@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "abi/waits.h"
 #include "base/clock.h"
 #include "base/epoch.h"
 #include "base/mem.h"
@@ -98,7 +99,7 @@ static const struct writer *stack_format_choose(const struct run *run, bool is_f
 		msg_error("--format: '%s' is not one of %s", format, writer_names());
 	else if (!writer)
 		msg_error("--output %s: unknown extension (use .txt, .html, .folded, .svg, .pb.gz, "
-			  ".json or .csv, or --format: %s)",
+			  ".json, .csv or .firefox.json, or --format: %s)",
 			  run->output_path, writer_names());
 	if (writer != &pprof_writer || !is_terminal)
 		return writer;
@@ -325,6 +326,23 @@ static const struct writer *usual_writer(const struct run *run)
 	return spec_of(run)->usual_writer ? spec_of(run)->usual_writer(run) : NULL;
 }
 
+/* Refuses what has no place in a file of single events. */
+static int check_events(struct run *run)
+{
+	static const char *const options[] = { "blocked", "runnable", "per-cpu", "goroutines",
+					       NULL };
+	const char *format = stacks_of(run)->writer->name;
+
+	if (!spec_of(run)->has_events)
+		return msg_error("--format %s: %s has no single events (use profile or offcputime)",
+				 format, run->tool->name);
+	if (run->interval_ns && !run->output_path)
+		return msg_error(
+			"--format %s: a file has one report (use --output with --interval)",
+			format);
+	return run_refuse(run, options, "on single events (--format firefox)");
+}
+
 static int check_stacks(struct run *run)
 {
 	struct stacks *stacks = stacks_of(run);
@@ -342,10 +360,13 @@ static int check_stacks(struct run *run)
 		return -EINVAL;
 	stacks->symbols.places = stacks->writer->is_exact;
 	run->writer = stacks->writer;
-	return 0;
+	stacks->counts.in_time = stacks->writer->in_time;
+	return stacks->writer->in_time ? check_events(run) : 0;
 }
 
 /* ---- before load ---- */
+
+#define EVENTS_RING_BYTES (3 << 20) /* with the definitions' own a power of two */
 
 static int configure_user_stacks(struct run *run)
 {
@@ -397,13 +418,19 @@ static bool shows_cgroups(const struct run *run)
 	return stacks_of(run)->writer->is_exact && !run->is_metrics && cgroups_are_there();
 }
 
+static bool is_by_thread(const struct run *run)
+{
+	return stacks_of(run)->counts.in_time || decide(spec_of(run)->by_thread, run, false);
+}
+
 static int configure_stacks(struct run *run)
 {
 	struct stacks *stacks = stacks_of(run);
 	struct stack_settings settings = { .user = stacks_want_user(run),
 					   .kernel = takes_kernel(run),
 					   .cgroup = shows_cgroups(run),
-					   .thread = decide(spec_of(run)->by_thread, run, false) };
+					   .thread = is_by_thread(run),
+					   .events = stacks->counts.in_time };
 	int err;
 
 	stacks->style.annotate = decide(spec_of(run)->annotates, run, false);
@@ -414,6 +441,8 @@ static int configure_stacks(struct run *run)
 		kernelnames_leave_out(run);
 	map_add_entries(run, "stack_scratch", libbpf_num_possible_cpus() * STACK_CPU_SLOTS);
 	configure_counts(run, &stacks->counts);
+	if (stacks->counts.in_time)
+		map_add_entries(run, "stack_defs", EVENTS_RING_BYTES);
 	err = configure_user_stacks(run);
 	if (!err)
 		err = stack_memory_configure(run);
@@ -425,6 +454,11 @@ static int configure_stacks(struct run *run)
 static void gather_early(struct run *run)
 {
 	stack_counts_gather(run, &stacks_of(run)->counts);
+}
+
+static void add_event(struct run *run, const struct stack_event *event)
+{
+	stack_counts_add_event(&stacks_of(run)->counts, event);
 }
 
 static void start_kernelnames(const struct run *run, struct stacks *stacks)
@@ -494,9 +528,10 @@ static int start_stacks(struct run *run)
 
 	stacks->counts.flaws = stacks->flaws = stack_flaws_new();
 	start_resolver(run, stacks);
-	stacks->rings = (struct stack_rings){ run, stacks->resolver, stacks->user_stacks };
+	stacks->rings = (struct stack_rings){ run, stacks->resolver, stacks->user_stacks,
+					      .add_event = add_event };
 	stacks->counts.by_process = shows_pids(run);
-	stacks->counts.by_thread = decide(spec_of(run)->by_thread, run, false);
+	stacks->counts.by_thread = is_by_thread(run);
 	err = stack_counts_start(run, &stacks->counts, stacks->resolver);
 	if (!err)
 		err = stack_rings_open(&stacks->rings, source_of(run) ? NULL : gather_early);
@@ -523,6 +558,16 @@ struct making {
 	const struct writer *writer;
 	struct stack_profile profile;
 	unsigned int n_sums;
+	struct stacks_spec spec; /* of the profile */
+	struct shown *shown;	 /* by number of a key; NULL: no events */
+	size_t n_keys;
+	uint64_t cut_ns; /* events are dropped up to this time of the window; 0: none */
+};
+
+/* What events of a key are shown as. */
+struct shown {
+	const struct sample *sample; /* NULL: not at all */
+	enum event_kind kind;
 };
 
 static uint64_t divisor_of(const struct run *run)
@@ -559,13 +604,22 @@ static void collect_value(const void *key, const void *value_data, void *arg)
 		stack_profile_add(&making->profile, key, value);
 }
 
+static enum event_kind kind_of(const struct stacks_spec *spec, const struct stack_key *key)
+{
+	if (key->remark == RUN_TIME)
+		return EVENT_RUN;
+	return key->remark == RUN_SAMPLED || !spec->divisor ? EVENT_SAMPLE : EVENT_WAIT;
+}
+
 static void collect_sum(const void *key_data, const void *sum_data, void *arg)
 {
 	const struct stack_key *key = key_data;
 	const struct stack_sum *sum = sum_data;
 	struct making *making = arg;
-	const struct stacks_spec *spec = spec_of(making->run);
+	const struct stacks_spec *spec = &making->spec;
 	struct stacks_value value = { sum->value, { sum->part } };
+	struct shown *shown = making->shown ? &making->shown[making->n_keys++] : NULL;
+	const struct sample *sample;
 
 	if (spec->shows && !spec->shows(making->run, key))
 		return;
@@ -574,7 +628,50 @@ static void collect_sum(const void *key_data, const void *sum_data, void *arg)
 
 	if (++making->n_sums % SUMS_AT_ONCE == 0)
 		stack_rings_catch_up(&making->stacks->rings);
-	stack_profile_add(&making->profile, key, &value);
+	if (shown && kind_of(spec, key) == EVENT_RUN)
+		value.value = 0; /* its samples have it */
+	sample = stack_profile_add(&making->profile, key, &value);
+	if (shown)
+		*shown = (struct shown){ sample, kind_of(spec, key) };
+}
+
+/*
+ * Sets an event's sample, and its time since the window's start. An event that BPF counted at the
+ * window's end came somewhat later.
+ */
+static void place_event(const struct run *run, struct event *event, const struct shown *shown)
+{
+	uint64_t end_ns = event->end_ns;
+
+	if (end_ns > run->end_ns && end_ns - event->value < run->end_ns)
+		end_ns = run->end_ns;
+	event->end_ns = end_ns > run->report_start_ns ? end_ns - run->report_start_ns : 0;
+	event->kind = shown->kind;
+	event->sample = shown->sample;
+}
+
+/* Lends the profile the events that are shown. */
+static void show_events(struct making *making)
+{
+	struct stack_events *events = &making->stacks->counts.events;
+	size_t n = 0;
+
+	for (size_t i = 0; i < events->n; i++) {
+		const struct shown *shown = &making->shown[events->list[i].key];
+
+		if (!shown->sample)
+			continue;
+		events->list[n] = events->list[i];
+		place_event(making->run, &events->list[n++], shown);
+	}
+	profile_set_events(making->profile.profile, events->list, n);
+	if (events->cut_ns)
+		making->cut_ns = events->cut_ns - making->run->report_start_ns;
+	making->run->recorded += events->cut_value / divisor_of(making->run);
+	loss_add(making->run, "not in the file: too many events (use a shorter --interval)",
+		 events->cut_value / divisor_of(making->run));
+	free(making->shown);
+	making->shown = NULL;
 }
 
 /* Looks up names file by file, since the symbol tables may not all fit into memory together. */
@@ -600,7 +697,11 @@ static int collect_counted(struct making *making)
 	read_and_look_up(making->stacks);
 	if (prepare)
 		prepare(making->run, &counted, counts->by_process, &prepared);
-	stack_sums_visit(prepare ? &prepared : &counted, collect_sum, making);
+	if (making->writer->in_time)
+		making->shown = mem_zalloc(counted.n + 1, sizeof(*making->shown));
+	stack_sums_visit(prepare && !making->shown ? &prepared : &counted, collect_sum, making);
+	if (making->shown)
+		show_events(making);
 	stack_sums_clear(&counted);
 	stack_sums_clear(&prepared);
 	return err;
@@ -713,6 +814,7 @@ static void write_profile(const struct making *making)
 		facts.lost = loss_value(making->run); /* totals lack everything lost so far */
 	facts.lost *= written_divisor(making);
 	facts.type = spec_of(making->run)->type;
+	facts.cut_ns = making->cut_ns;
 	facts.has_stacks = stack_reasons_complete(&making->profile.reasons, &facts.complete);
 	if (making->writer->is_page)
 		usage = add_usage(making, &facts, comm, sizeof(comm));
@@ -760,6 +862,19 @@ static struct profile *new_profile(const struct making *making)
 			   resolver_frame_table(making->stacks->resolver));
 }
 
+/* Returns the tool's spec, for events with their remarks. */
+static struct stacks_spec make_spec(const struct run *run, const struct writer *writer)
+{
+	struct stacks_spec spec = *spec_of(run);
+
+	if (writer->in_time && spec.event_remarks) {
+		spec.remarks = spec.event_remarks;
+		spec.n_remarks = spec.n_event_remarks;
+		spec.rest_remark = 0;
+	}
+	return spec;
+}
+
 static struct making new_making(struct run *run, const struct writer *writer)
 {
 	const struct stacks_spec *spec = spec_of(run);
@@ -768,6 +883,7 @@ static struct making new_making(struct run *run, const struct writer *writer)
 		.run = run,
 		.stacks = stacks,
 		.writer = writer,
+		.spec = make_spec(run, writer),
 		.profile = { .spec = spec,
 			     .resolver = stacks->resolver,
 			     .without_kernel = stacks->user_only,
@@ -794,6 +910,7 @@ static int make_report(struct run *run, const struct writer *writer)
 	report_memory_begin(run);
 	begin_account(run);
 	making = new_making(run, writer);
+	making.profile.spec = &making.spec;
 	err = collect(&making);
 	profile_scale(making.profile.profile, divisor_of(run) / written_divisor(&making));
 	account(&making);
@@ -809,12 +926,15 @@ static int make_report(struct run *run, const struct writer *writer)
 
 /*
  * Returns true if a peek is printed as text instead: it must not go to a stream whose readers add
- * reports, or expect a single result. JSON and CSV state the window of each report.
+ * reports, or expect a single result. JSON and CSV state the window of each report. Events are
+ * written once.
  */
 static bool goes_aside(const struct run *run)
 {
 	const struct writer *writer = stacks_of(run)->writer;
 
+	if (writer->in_time)
+		return run->is_peek;
 	return run->is_peek && run->out_is_stream && writer != &text_writer &&
 	       writer != &json_writer && writer != &csv_writer;
 }

@@ -54,6 +54,10 @@ struct stacks_spec {
 	/* by stack_key.remark, from 1 on; n_remarks includes number 0 */
 	const char *const *remarks;
 	size_t n_remarks;
+	bool has_events; /* formats in time may show each stack_count(): a sample, or its time */
+	/* remarks of single events, which prepare() has not converted; NULL: the same */
+	const char *const *event_remarks;
+	size_t n_event_remarks;
 	/* number of the remark whose values are only totalled, not shown; NULL or 0: none */
 	unsigned int (*hidden_remark)(const struct run *run);
 	const char *type;	  /* type of values in pprof; NULL: derived from their unit */

@@ -23,7 +23,7 @@ _tracelets_word()
 	[[ $3 =~ [[:space:]]"$2"(", "--[a-z-]+)?" "([A-Z]+) ]] && argument=${BASH_REMATCH[2]}
 	case "$2 $argument" in
 	'-p PID' | '--pid PID') words=$(cd /proc && echo [0-9]*) ;;
-	'--format FORMAT') words='text json csv prometheus folded svg pprof' ;;
+	'--format FORMAT') words='text json csv prometheus folded svg pprof firefox' ;;
 	-*' FILE' | -*' PATH') compopt -o default && return ;;
 	-*' '[A-Z]*) return ;;
 	*)

@@ -16,7 +16,7 @@ function __tracelets_word -a word option
         case '-p PID' '--pid PID'
             __fish_complete_pids | string replace -r -- '^' $prefix(string replace -r '[^,]*$' '' -- $word)
         case '--format FORMAT'
-            string replace -r -- '^' "$prefix" text json csv prometheus folded svg pprof
+            string replace -r -- '^' "$prefix" text json csv prometheus folded svg pprof firefox
         case '-* FILE' '-* PATH'
             __fish_complete_path $word | string replace -r -- '^' "$prefix"
         case '-* ?*'

@@ -46,7 +46,7 @@ case "$option $argument" in
 	known=(${(f)"$(ps -eo pid=,args= | sed 's/^ *\([0-9]*\) \(.*\)/\1:\2/')"})
 	_describe -t processes process known
 	;;
-'--format FORMAT') compadd text json csv prometheus folded svg pprof ;;
+'--format FORMAT') compadd text json csv prometheus folded svg pprof firefox ;;
 -*' FILE' | -*' PATH') _files ;;
 -*' '[A-Z]*) ;;
 *)

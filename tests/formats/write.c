@@ -75,6 +75,21 @@ static void write_percentiles(void)
 	hist_free(hist);
 }
 
+/* A wait of each sample, one after the other. */
+static void add_events(struct profile *p)
+{
+	static struct event events[16];
+	size_t n = profile_count(p);
+
+	for (size_t i = 0; i < n && i < ARRAY_SIZE(events); i++)
+		events[i] = (struct event){ .end_ns = (i + 1) * 10 * NS_PER_MS,
+					    .value = 8 * NS_PER_MS,
+					    .part = 3 * NS_PER_MS,
+					    .kind = EVENT_WAIT,
+					    .sample = profile_sample(p, i) };
+	profile_set_events(p, events, n);
+}
+
 int main(int argc, char **argv)
 {
 	const struct writer_facts facts = {
@@ -99,7 +114,8 @@ int main(int argc, char **argv)
 	}
 	if (!writer)
 		return 2;
-	p = samples_make("samples");
+	p = samples_make(writer->in_time ? "nanoseconds" : "samples");
+	add_events(p);
 	writer->write(stdout, p, &style);
 	profile_free(p);
 	return ferror(stdout) || fflush(stdout);

@@ -244,6 +244,7 @@ static int deepest_of(const struct bpf_program *prog)
 enum walking {
 	BY_FRAME_POINTERS,
 	BY_TABLES,
+	AS_EVENTS,   /* and each count is sent */
 	WITH_PYTHON, /* by tables, as the following */
 	WITH_OLD_PYTHON,
 	WITH_NODE,
@@ -259,6 +260,7 @@ static const struct {
 } walkings[WALKINGS] = {
 	[BY_FRAME_POINTERS] = { " by frame pointers", 0, MAX_INSNS },
 	[BY_TABLES] = { "", 0, MAX_INSNS },
+	[AS_EVENTS] = { " as events", 0, MAX_INSNS },
 	[WITH_PYTHON] = { " with Python", RUNTIME_BIT(RUNTIME_PYTHON), MAX_INSNS },
 	[WITH_OLD_PYTHON] = { " with old Python",
 			      RUNTIME_BIT(RUNTIME_PYTHON) | RUNTIME_BIT(RUNTIME_PYTHON_OLD),
@@ -271,7 +273,7 @@ static const struct {
 /* The largest of an object's programs. False: there is no such file. */
 static bool verify(const char *path, enum walking walking, bool only_uprobes, struct verdict *worst)
 {
-	struct stack_settings stack = { .user = true, .kernel = true };
+	struct stack_settings stack = { true, true, .events = walking == AS_EVENTS };
 	bool by_cfi = walking != BY_FRAME_POINTERS;
 	struct unwind_settings unwind = { unwind_address_bits(), by_cfi };
 	struct runtime_settings runtimes = { walkings[walking].kinds, .lines = true,

@@ -373,3 +373,89 @@ TEST(formats_have_kinds_and_threads)
 				 lines_with(tool->out, "\"frames\""));
 	}
 }
+
+/* ---- in time ---- */
+
+/* Returns the text after the first `what`; if there is none, fails and returns "". */
+static const char *after(const char *text, const char *what)
+{
+	const char *at = strstr(text, what);
+
+	if (!at)
+		UNIT_FAIL("no %s in %s", what, text);
+	return at ? at + strlen(what) : "";
+}
+
+static const char *column(const char *track, const char *table, const char *name)
+{
+	return after(after(track, text_of("\"%s\":{", table)), text_of("\"%s\":[", name));
+}
+
+/* Returns number i of a column; -1: null. */
+static long cell(const char *numbers, long i)
+{
+	while (i-- > 0)
+		numbers = after(numbers, ",");
+	return *numbers == 'n' ? -1 : strtol(numbers, NULL, 10);
+}
+
+/* Returns string i of a list of names without commas. */
+static const char *string_at(const char *list, long i)
+{
+	while (i-- > 0)
+		list = after(list, ",");
+	list = after(list, "\"");
+	return text_of("%.*s", (int)strcspn(list, "\""), list);
+}
+
+/* Returns the workload's function in a stack; NULL: it has none. */
+static const char *phase_of(const char *track, long stack)
+{
+	static const char *const phases[] = { "plan_nap", "plan_doze", "plan_spin" };
+	const char *frames = column(track, "stackTable", "frame");
+	const char *prefixes = column(track, "stackTable", "prefix");
+	const char *functions = column(track, "frameTable", "func");
+	const char *names = column(track, "funcTable", "name");
+	const char *strings = after(track, "\"stringArray\":[");
+
+	for (; stack >= 0; stack = cell(prefixes, stack)) {
+		long function = cell(functions, cell(frames, stack));
+		const char *name = string_at(strings, cell(names, function));
+
+		for (size_t i = 0; i < 3; i++)
+			if (!strcmp(name, phases[i]))
+				return phases[i];
+	}
+	return NULL;
+}
+
+/* Returns the names of the phases of a track, each as long as it lasts once. */
+static const char *phases_of(const char *track)
+{
+	const char *stacks = column(track, "samples", "stack"), *phases = "", *last = "";
+	long n = strtol(after(track, "\"samples\":{\"length\":"), NULL, 10);
+
+	for (long i = 0; i < n; i++) {
+		const char *phase = phase_of(track, cell(stacks, i));
+
+		if (!phase || !strcmp(phase, last))
+			continue;
+		phases = text_of("%s %s", phases, phase);
+		last = phase;
+	}
+	return phases;
+}
+
+/* Computes, waits in two places, and computes: so does its track. */
+TEST(a_track_shows_the_phases_in_their_order)
+{
+	struct proc *work = work_start("plan", "1", "2", "100", "300", "100", "phases");
+	struct proc *tool = trace_pid(work, "profile", "--wall", "-U", "--format", "firefox");
+	const char *track = strstr(tool->out, "{\"name\":\"phases\"");
+
+	CHECK(track);
+	CHECK_HAS(track,
+		  text_of("\"pid\":\"%d\",\"tid\":%d,\"isMainThread\":true", work->pid, work->pid));
+	CHECK_STR(phases_of(track), " plan_nap plan_doze plan_spin plan_nap plan_doze plan_spin");
+	CHECK_HAS(track, "\"waits: blocked\"");
+}

@@ -147,6 +147,13 @@ letters of RSDTtXZPI | offcputime | --state SDZQ
 '' | offcputime | --state ''
 nothing | profile | --format nothing
 folded | runqlat | --format folded
+no single events | memleak locks pagefaults | --format firefox
+no single events | biolat | --stacks --format firefox
+--per-cpu | profile | --format firefox --per-cpu
+--blocked | offcputime | --format firefox --blocked
+--goroutines | profile | --format firefox --wall --goroutines only -p 1
+--output with | profile offcputime | --format firefox --interval 1
+exclude each other | profile | --format firefox --top
 pprof | syscount | --format pprof
 'raed' | syscount | --syscall raed
 '' | syscount | --syscall ''

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Sums by stack: what comes again is added, and nothing gets lost where there are many. */
+#include "process/processes.h"
 #include "stacks/stack_counts.h"
 #include "unit.h"
 
@@ -124,4 +125,64 @@ TEST(cleared_sums_begin_anew)
 	stack_sums_visit(&sums, visit, &seen);
 	CHECK_EQ(seen.n, 1);
 	CHECK_EQ(seen.value, 13);
+}
+
+/* ---- events ---- */
+
+#define MORE_EVENTS ((1 << 19) + 1)
+
+static void add_events(struct stack_counts *counts, uint64_t n)
+{
+	for (uint64_t i = 1; i <= n; i++)
+		stack_counts_add_event(
+			counts, &(struct stack_event){ .time_ns = i,
+						       .sum = { 2, 1 },
+						       .key = { .tgid = 1, .tid = i > n / 2 } });
+}
+
+/* Too many drop the older half, whose keys go with it; the totals are those of the rest. */
+TEST(the_latest_events_stay)
+{
+	struct processes *processes =
+		processes_new(&(struct processes_options){ .max_mappings = 1 });
+	struct stack_counts counts = { .in_time = true,
+				       .by_process = true,
+				       .by_thread = true,
+				       .resolver = resolver_new(processes, NULL) };
+	struct stack_events *events = &counts.events;
+	struct stack_key late = { .tgid = 1, .tid = 1 }, early = { .tgid = 1 };
+
+	add_events(&counts, MORE_EVENTS);
+	CHECK_EQ(events->n, MORE_EVENTS / 2 + 1);
+	CHECK_EQ(events->cut_ns, MORE_EVENTS / 2);
+	CHECK_EQ(events->cut_value, MORE_EVENTS / 2 * 2);
+	CHECK_EQ(events->list[0].end_ns, MORE_EVENTS / 2 + 1);
+	CHECK_EQ(events->list[0].key, 0);
+	CHECK_EQ(stack_sums_find(&counts.gathered, &late)->value, events->n * 2);
+	CHECK_EQ(stack_sums_find(&counts.gathered, &late)->part, events->n);
+	CHECK(!stack_sums_find(&counts.gathered, &early));
+	stack_counts_free(&counts);
+	resolver_free(counts.resolver);
+	processes_free(processes);
+}
+
+/* So do too many keys: each has a stack in the report. */
+TEST(keys_of_events_are_bounded)
+{
+	struct processes *processes =
+		processes_new(&(struct processes_options){ .max_mappings = 1 });
+	struct stack_counts counts = { .in_time = true,
+				       .by_process = true,
+				       .resolver = resolver_new(processes, NULL) };
+
+	for (uint32_t i = 1; i <= 100000; i++)
+		stack_counts_add_event(&counts, &(struct stack_event){ .time_ns = i,
+								       .sum = { 1, 0 },
+								       .key = { .tgid = i } });
+	CHECK(counts.gathered.n <= 32768);
+	CHECK_EQ(counts.gathered.n, counts.events.n);
+	CHECK_EQ(counts.events.n + counts.events.cut_value, 100000);
+	stack_counts_free(&counts);
+	resolver_free(counts.resolver);
+	processes_free(processes);
 }
