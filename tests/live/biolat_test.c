@@ -374,7 +374,7 @@ static struct proc *start_reads_and_writes(void)
 	return work_start("disk", disk_path, "read", "41", "4096", "write", "23", "8192");
 }
 
-/* Of requests and of bios. */
+/* Requests at disks, and bios at the top. */
 static const char *const layers[] = { "disk", "top" };
 
 TEST_UNLESS(disk_lacks, time_is_that_of_the_submitters_stack)
@@ -666,7 +666,7 @@ TEST(requests_in_flight_are_seen_while_a_disk_hangs)
 	kill(disk.server, SIGKILL);
 }
 
-/* Longer than definitions of stacks are kept that nothing is counted under. */
+/* It lasts longer than definitions of stacks are retained that nothing is counted under. */
 TEST(a_request_that_hangs_for_many_reports_has_its_stack)
 {
 	struct slow_disk disk = {};
@@ -808,7 +808,7 @@ TEST_UNLESS(disk_lacks, requests_without_room_have_no_other_owner)
 		 256);
 }
 
-/* The disk's cache is flushed by the block layer, for whoever waits for that. */
+/* The disk's cache is flushed by the block layer, for all that wait. */
 TEST_UNLESS(disk_lacks, flushes_belong_to_no_process)
 {
 	struct proc *work = work_start("disk", disk_path, "flush", "7", "0");
