@@ -16,12 +16,6 @@
 #include "stack/stack.bpf.h"
 
 #define PF_WQ_WORKER 0x20
-#ifdef __TARGET_ARCH_x86
-#define STORES_ARE_ORDERED true /* stores of a CPU, atomic ones included, are seen in their order */
-#else
-#define STORES_ARE_ORDERED false
-#endif
-
 /*
  * Bios of a request that are looked at, in chunks, since the verifier walks each iteration: 4 MB of
  * single sectors. If a request completes in parts, only one chunk each time.

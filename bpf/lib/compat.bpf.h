@@ -598,6 +598,13 @@ static __always_inline __u64 percpu_bytes(const __u64 *ctx)
 	return PERCPU_HAS_CALLER ? raw_tp_arg(ctx, 3) : raw_tp_arg(ctx, 2);
 }
 
+/* The stores of a CPU, atomic additions included, become visible in their order. */
+#if defined(__TARGET_ARCH_x86)
+#define STORES_ARE_ORDERED true
+#else
+#define STORES_ARE_ORDERED false
+#endif
+
 /* ---- block requests ---- */
 
 /*
