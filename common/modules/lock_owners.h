@@ -39,8 +39,8 @@ struct lock_waiter {
 void lock_owners_find(struct lock_waiter *waiters, size_t n);
 
 /*
- * Returns "mutex by comm (tid)", unescaped, freed by the caller: for a waiter whose lock has a known
- * owner.
+ * Returns "mutex by comm (tid)", unescaped, freed by the caller: for a waiter whose lock has a
+ * known owner.
  */
 char *lock_owner_text(const struct lock_waiter *w);
 

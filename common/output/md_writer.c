@@ -29,7 +29,7 @@
 #define NOTE_WIDTH  78
 #define NOTE_BYTES  160
 #define IDLE	    "idle"
-#define GOROUTINES  "goroutines waiting" /* they are no threads */
+#define GOROUTINES  "goroutines waiting" /* not threads */
 #define NO_REMARK   "all"
 
 /* Stacks of a group that look the same when shortened. */

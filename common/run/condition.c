@@ -623,8 +623,8 @@ static const char *target_option(const struct condition_target *target, char **v
 static int start_delays(struct condition *condition, int output)
 {
 	const struct conditions *all = condition->all;
-	char *interval = mem_printf("%" PRIu64 "us", (uint64_t)(all->interval_ns / NS_PER_US)), *value;
-	char *program = child_find_tool(all->tool, DELAYS_TOOL);
+	char *interval = mem_printf("%lluus", all->interval_ns / NS_PER_US);
+	char *program = child_find_tool(all->tool, DELAYS_TOOL), *value;
 	const char *option = target_option(all->target, &value);
 	const char *const argv[] = { DELAYS_TOOL, "--quiet", "--format", "json", "--interval",
 				     interval,	  option,    value,	 NULL };

@@ -148,7 +148,7 @@ bool goroutine_waits_show(const struct run *run, const struct stack_key *key)
 
 /* ---- a look ---- */
 
-/* Returns the group of a marker, which is freed or kept; 0: there are `most` others. */
+/* Returns the group of a marker, which it takes over; 0: there are `most` others. */
 static uint32_t find_mark(struct goroutine_waits *waits, char *mark, size_t most)
 {
 	uint64_t hash = hash_text(mark) | 1;

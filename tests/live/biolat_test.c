@@ -236,9 +236,11 @@ static bool swap_begin(void)
 	return is_written && sysconf(_SC_PAGESIZE) == sizeof(head) && !swapon(disk_path, 0);
 }
 
-TEST_UNLESS(disk_lacks, swap_adds_up_to_what_the_disk_counts)
+/* Memory of others may be swapped, too, also before and after the trace. */
+TEST_UNLESS(disk_lacks, swap_is_counted_as_by_the_disk)
 {
 	struct disk_counts before, now;
+	uint64_t bytes;
 	struct proc *work, *tool;
 
 	if (disk_file >= 0)
@@ -251,10 +253,10 @@ TEST_UNLESS(disk_lacks, swap_adds_up_to_what_the_disk_counts)
 	now = disk_counts();
 	CHECK_EQ(swapoff(disk_path), 0);
 	CHECK_EQ(work->status, 0);
-	CHECK(now.written_sectors > before.written_sectors);
-	CHECK_EQ(json_sum(tool->out, "histogram", "count"),
-		 now.reads + now.writes - before.reads - before.writes);
-	CHECK_EQ(json_sum(tool->out, "requests", "bytes"), bytes_of(&now) - bytes_of(&before));
+	bytes = json_sum(tool->out, "requests", "bytes");
+	CHECK(bytes >= 1024 * 4096 && bytes <= bytes_of(&now) - bytes_of(&before));
+	CHECK(json_sum(tool->out, "histogram", "count") <=
+	      now.reads + now.writes - before.reads - before.writes);
 }
 
 TEST_UNLESS(disk_lacks, letters_of_bcc_can_be_combined)

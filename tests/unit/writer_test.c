@@ -427,6 +427,27 @@ TEST(notes_follow_what_is_written)
 	CHECK(strstr(svg, "</svg>") == strrchr(svg, '<'));
 }
 
+/* Adds stacks that a page shows apart: of idle threads, of goroutines. */
+static void add_others(struct profile *many)
+{
+	profile_add(many, &(struct sample){ FRAMES(USER("[idle]")), .comm = "app", .pid = 7,
+					    .cpu = -1, .value = 70000000 });
+	profile_add(many,
+		    &(struct sample){ FRAMES(USER("pool")), .comm = "app", .pid = 7, .cpu = -1,
+				      .remark = "blocked throughout", .value = 90000000 });
+	profile_add(many,
+		    &(struct sample){ FRAMES(MARK("[goroutine: select]"), USER("main.serve"),
+					     USER("runtime.selectgo"), USER("runtime.gopark")),
+				      .comm = "app", .pid = 7, .cpu = -1, .remark = "blocked",
+				      .value = 80000000 });
+	profile_add(many,
+		    &(struct sample){ FRAMES(MARK("[goroutine: chan receive (nil chan)]"),
+					     USER("github.com/somebody/something.function"),
+					     USER("runtime.chanrecv1"), USER("runtime.chanrecv"),
+					     USER("runtime.gopark")),
+				      .comm = "app", .pid = 7, .cpu = -1, .value = 1 });
+}
+
 /* A page for people: bounded, whatever stacks there are; of the kernel one function. */
 TEST(a_page_of_markdown_is_bounded)
 {
@@ -457,22 +478,7 @@ TEST(a_page_of_markdown_is_bounded)
 		s.n_frames = 4;
 		profile_add(many, &s);
 	}
-	profile_add(many, &(struct sample){ FRAMES(USER("[idle]")), .comm = "app", .pid = 7,
-					    .cpu = -1, .value = 70000000 });
-	profile_add(many,
-		    &(struct sample){ FRAMES(USER("pool")), .comm = "app", .pid = 7, .cpu = -1,
-				      .remark = "blocked throughout", .value = 90000000 });
-	profile_add(many,
-		    &(struct sample){ FRAMES(MARK("[goroutine: select]"), USER("main.serve"),
-					     USER("runtime.selectgo"), USER("runtime.gopark")),
-				      .comm = "app", .pid = 7, .cpu = -1, .remark = "blocked",
-				      .value = 80000000 });
-	profile_add(many,
-		    &(struct sample){ FRAMES(MARK("[goroutine: chan receive (nil chan)]"),
-					     USER("github.com/somebody/something.function"),
-					     USER("runtime.chanrecv1"), USER("runtime.chanrecv"),
-					     USER("runtime.gopark")),
-				      .comm = "app", .pid = 7, .cpu = -1, .value = 1 });
+	add_others(many);
 	page = written_by(&md_writer, many, &style, NULL);
 	profile_free(many);
 	CHECK(strlen(page) <= 4096);
