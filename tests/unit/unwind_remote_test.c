@@ -505,14 +505,15 @@ TEST(calls_under_return_probes_have_their_callers)
 /* What BPF could not read is not taken for zeros. */
 TEST(a_hole_in_a_copied_stack_ends_the_walk)
 {
+	size_t first_bytes = UNWIND_COPY_PIECE - child.regs.sp % UNWIND_COPY_PIECE;
+
 	copy_stack(COPY_BYTES);
 	copy->piece = UNWIND_COPY_PIECE;
 	copy->holes = 1U << 15; /* above all that there is */
 	walk_child(addrs);
 	CHECK_EQ(reason, UNWIND_COMPLETE);
-	copy->holes = 1U << 1;
-	memset(copy->bytes + UNWIND_COPY_PIECE - child.regs.sp % UNWIND_COPY_PIECE, 0,
-	       UNWIND_COPY_PIECE);
+	copy->holes = ~1U; /* all pieces but the first: a frame may be larger than one */
+	memset(copy->bytes + first_bytes, 0, copy->n_bytes - first_bytes);
 	walk_child(addrs);
 	CHECK_EQ(reason, UNWIND_FAULT);
 }
