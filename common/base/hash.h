@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/types.h>
 
 static inline uint64_t hash_add(uint64_t hash, uint64_t word)
@@ -30,14 +31,20 @@ static inline uint64_t hash_words(const uint64_t *words, size_t n)
 	return hash;
 }
 
-/* Returns the FNV-1a hash of s: http://www.isthe.com/chongo/tech/comp/fnv/ */
-static inline uint64_t hash_text(const char *s)
+/* Returns the FNV-1a hash of n bytes: http://www.isthe.com/chongo/tech/comp/fnv/ */
+static inline uint64_t hash_bytes(const void *data, size_t n)
 {
+	const unsigned char *bytes = data;
 	uint64_t hash = 0xcbf29ce484222325ULL;
 
-	for (; *s; s++)
-		hash = (hash ^ (unsigned char)*s) * 0x100000001b3ULL;
+	for (size_t i = 0; i < n; i++)
+		hash = (hash ^ bytes[i]) * 0x100000001b3ULL;
 	return hash;
+}
+
+static inline uint64_t hash_text(const char *s)
+{
+	return hash_bytes(s, strlen(s));
 }
 
 #endif

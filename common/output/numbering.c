@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "output/numbering.h"
 
@@ -12,15 +13,6 @@ struct numbered {
 	size_t n;
 	unsigned char bytes[];
 };
-
-static uint64_t hash_bytes(const unsigned char *bytes, size_t n)
-{
-	uint64_t hash = 0xcbf29ce484222325ULL; /* FNV-1a */
-
-	for (size_t i = 0; i < n; i++)
-		hash = (hash ^ bytes[i]) * 0x100000001b3ULL;
-	return hash ^ (hash >> 32);
-}
 
 static struct numbered *find_bytes(const struct hashtable *t, const void *bytes, size_t n,
 				   uint64_t hash)
