@@ -75,24 +75,7 @@ static bool unwind_read(struct unwind_state *s, void *dst, __u32 size, __u64 add
 	return true;
 }
 
-__attribute__((unused)) static __u64 unwind_thread_base(struct unwind_state *s)
-{
-	return s->regs.thread_base;
-}
-
-static void unwind_note(struct unwind_state *s, __u64 addr, __u64 word)
-{
-	(void)s;
-	(void)addr;
-	(void)word;
-}
-
-__attribute__((unused)) static __u64 unwind_address_mask(void)
-{
-	return unwind_address_bits();
-}
-
-#include "abi/unwind_walk.h"
+#include "unwind/walk_outside.h"
 
 static bool find_mapping(const struct unwind_view *view, struct unwind_state *s, uint64_t ip)
 {

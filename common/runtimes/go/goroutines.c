@@ -200,25 +200,7 @@ static bool unwind_read(struct unwind_state *s, void *dst, __u32 size, __u64 add
 	return copy_bytes(w->bytes, w->window, w->n_bytes, dst, size, addr);
 }
 
-__attribute__((unused)) static __u64 unwind_thread_base(struct unwind_state *s)
-{
-	(void)s;
-	return 0;
-}
-
-static void unwind_note(struct unwind_state *s, __u64 addr, __u64 word)
-{
-	(void)s;
-	(void)addr;
-	(void)word;
-}
-
-__attribute__((unused)) static __u64 unwind_address_mask(void)
-{
-	return unwind_address_bits();
-}
-
-#include "abi/unwind_walk.h"
+#include "unwind/walk_outside.h"
 
 /* Moves to the caller. False: no such rule, or not in the stack. */
 static bool step(struct unwind_state *s, const struct unwind_rule *rule)
