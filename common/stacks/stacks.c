@@ -98,8 +98,8 @@ static const struct writer *stack_format_choose(const struct run *run, bool is_f
 	if (!writer && format)
 		msg_error("--format: '%s' is not one of %s", format, writer_names());
 	else if (!writer)
-		msg_error("--output %s: unknown extension (use .txt, .html, .folded, .svg, .pb.gz, "
-			  ".json, .csv or .firefox.json, or --format: %s)",
+		msg_error("--output %s: unknown extension (use .txt, .md, .html, .folded, .svg, "
+			  ".pb.gz, .json, .csv or .firefox.json, or --format: %s)",
 			  run->output_path, writer_names());
 	if (writer != &pprof_writer || !is_terminal)
 		return writer;
@@ -329,8 +329,8 @@ static const struct writer *usual_writer(const struct run *run)
 /* Refuses what has no place in a file of single events. */
 static int check_events(struct run *run)
 {
-	static const char *const options[] = { "blocked", "runnable", "per-cpu", "goroutines",
-					       NULL };
+	static const char *const options[] = { "blocked",    "runnable",      "per-cpu",
+					       "goroutines", "per-goroutine", NULL };
 	const char *format = stacks_of(run)->writer->name;
 
 	if (!spec_of(run)->has_events)
@@ -564,7 +564,7 @@ struct making {
 	uint64_t cut_ns; /* events are dropped up to this time of the window; 0: none */
 };
 
-/* What events of a key are shown as. */
+/* Sample and kind of a key's events. */
 struct shown {
 	const struct sample *sample; /* NULL: not at all */
 	enum event_kind kind;
