@@ -825,7 +825,7 @@ int biolat_bios_complete(const __u64 *ctx)
 			break;
 	}
 	if (bio)
-		loss_count(LOSS_NO_ELEMENT, 1); /* at least one more */
+		loss_count(LOSS_MANY_BIOS, 1);
 	return 0;
 }
 
