@@ -596,7 +596,7 @@ static enum loop_verdict on_delays(int fd, void *arg)
 	} else if ((value = strstr(line, condition->detail))) {
 		us = strtod(value + strlen(condition->detail), NULL);
 		if (us * NS_PER_US > (double)condition->limit)
-			hold(condition, "%.1f ms", us / 1000);
+			hold(condition, "%.3f ms", us / 1000);
 	}
 	free(line);
 	return LOOP_GO;

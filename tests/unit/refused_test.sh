@@ -152,6 +152,7 @@ no single events | biolat | --stacks --format firefox
 --per-cpu | profile | --format firefox --per-cpu
 --blocked | offcputime | --format firefox --blocked
 --goroutines | profile | --format firefox --wall --goroutines only -p 1
+--per-goroutine | offcputime | --format firefox --per-goroutine -p 1
 --output with | profile offcputime | --format firefox --interval 1
 exclude each other | profile | --format firefox --top
 pprof | syscount | --format pprof
