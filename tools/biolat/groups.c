@@ -148,7 +148,7 @@ static int check_others(const struct run *run, const char *option)
 
 	snprintf(where, sizeof(where), "with %s", option);
 	if (groups_find(run->options))
-		return msg_error("%s: not with -Q, -D, -F, -P, --per-cgroup or --per-container",
+		return msg_error("%s excludes -Q, -D, -F, -P, --per-cgroup and --per-container",
 				 option);
 	if (histograms_refuse_units(run, where))
 		return -EINVAL;
@@ -169,7 +169,7 @@ static int check_stacks(const struct run *run)
 {
 	if (run->is_metrics)
 		return msg_error("--format prometheus has no stacks");
-	return check_others(run, "stacks");
+	return check_others(run, "--stacks");
 }
 
 int groups_parse_layer(const char *what, const char *text, void *dest)
