@@ -419,11 +419,10 @@ static struct runtime_instance *find_instance(pid_t pid, void *arg)
 	return arg;
 }
 
-TEST(functions_of_an_earlier_program_are_not_looked_up_in_a_later_one)
+/* Begins with a runtime's instance, and a function "fun" of JavaScript. Returns its word. */
+static uint64_t begin_with_function(struct runtime_instance *instance)
 {
-	struct runtime_file file = { .code = runtime_code_of(RUNTIME_HOTSPOT) };
-	struct runtime_instance instance = { .pid = child, .file = &file };
-	const struct resolver_options options = { .find_runtime = find_instance, .arg = &instance };
+	const struct resolver_options options = { .find_runtime = find_instance, .arg = instance };
 	struct v8_def def = { .def = { .word = runtime_word(1 << 4, 0),
 				       .kind = STACK_FUNCTION,
 				       .tgid = (uint32_t)child,
@@ -434,7 +433,16 @@ TEST(functions_of_an_earlier_program_are_not_looked_up_in_a_later_one)
 	resolver_free(resolver);
 	resolver = resolver_new(processes, &options);
 	resolver_add_function(resolver, &def.def, sizeof(def));
-	CHECK_STR(name_in_stack(1, child, def.def.word), "fun");
+	return def.def.word;
+}
+
+TEST(functions_of_an_earlier_program_are_not_looked_up_in_a_later_one)
+{
+	struct runtime_file file = { .code = runtime_code_of(RUNTIME_HOTSPOT) };
+	struct runtime_instance instance = { .pid = child, .file = &file };
+	uint64_t word = begin_with_function(&instance);
+
+	CHECK_STR(name_in_stack(1, child, word), "fun");
 	CHECK(!instance.state);
 }
 
@@ -446,26 +454,17 @@ TEST(functions_are_resolved_for_a_limited_time)
 		uint64_t own[512]; /* of the runtime; never read */
 	} build;
 	struct runtime_instance instance = { .pid = child, .file = &build.file };
-	const struct resolver_options options = { .find_runtime = find_instance, .arg = &instance };
-	struct v8_def def = { .def = { .word = runtime_word(1 << 4, 0),
-				       .kind = STACK_FUNCTION,
-				       .tgid = (uint32_t)child,
-				       .runtime = RUNTIME_V8 },
-			      .name_text = { .length = 3, .n_copied = 3 },
-			      .name = "fun" };
-	uint64_t left;
+	uint64_t word, left;
 
 	build.file.code = runtime_code_of(RUNTIME_V8);
-	resolver_free(resolver);
-	resolver = resolver_new(processes, &options);
-	resolver_add_function(resolver, &def.def, sizeof(def));
-	CHECK_STR(name_in_stack(1, child, def.def.word), "fun");
+	word = begin_with_function(&instance);
+	CHECK_STR(name_in_stack(1, child, word), "fun");
 	left = instance.effort.left;
 	CHECK(instance.state && left && left < instance.effort.amount);
 	build.file.code->release(&instance);
 	instance.state = NULL;
 	instance.effort.left = 0;
-	CHECK_STR(name_in_stack(2, child, def.def.word), "fun");
+	CHECK_STR(name_in_stack(2, child, word), "fun");
 	CHECK(!instance.state);
 }
 
