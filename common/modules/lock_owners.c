@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Owners of mutexes; see lock_owners.h. */
-#include <inttypes.h>
 #include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,12 +19,10 @@
 /* Returns true if the thread sleeps in a system call whose first argument is the lock. */
 static bool still_waits(const struct lock_waiter *w)
 {
-	char *text = thread_file(w->pid, w->tid, "syscall");
-	uint64_t addr;
-	bool waits = text && sscanf(text, "%*d %" SCNx64, &addr) == 1 && addr == w->addr;
+	struct thread_call call;
 
-	free(text);
-	return waits;
+	return thread_call_read(&call, w->pid, w->tid) && call.is_off_cpu &&
+	       call.args[0] == w->addr;
 }
 
 static uint64_t count_waits(const struct lock_waiter *w)
