@@ -4,8 +4,6 @@
  * profiler, src/types/profile.ts). Version 55 is the last one with tables per thread: each thread
  * is written, and its tables are freed, before the next one. Later versions of the profiler upgrade
  * it.
- *
- * A track has rows in time, each with a stack. They are computed once per column, not stored.
  */
 #include <inttypes.h>
 #include <stddef.h>
@@ -15,16 +13,14 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/escape.h"
-#include "base/order.h"
 #include "base/version.h"
 #include "output/json.h"
 #include "output/numbering.h"
-#include "output/remarks.h"
+#include "output/timeline.h"
 #include "output/writer.h"
 
 #define VERSIONS "31,\"preprocessedProfileVersion\":55" /* of the unprocessed format, and of this */
 #define NONE	 UINT32_MAX
-#define GAP_NS	 (100 * NS_PER_US) /* shorter ones are inexact times */
 
 enum category {
 	CATEGORY_OTHER,
@@ -51,6 +47,12 @@ static const char *const categories[][2] = {
 	[CATEGORY_IDLE] = { "Idle", "transparent" },
 };
 
+static const enum category categories_of_rows[] = {
+	[ROW_NONE] = CATEGORY_OTHER,	      [ROW_RUN] = CATEGORY_USER,
+	[ROW_BLOCKED] = CATEGORY_BLOCKED,     [ROW_RUNNABLE] = CATEGORY_RUNNABLE,
+	[ROW_THROTTLED] = CATEGORY_THROTTLED, [ROW_IDLE] = CATEGORY_IDLE,
+};
+
 /* Rows of a thread's tables; NONE: null. */
 struct func {
 	uint32_t name, file, resource;
@@ -62,15 +64,6 @@ struct frame_row {
 
 struct stack {
 	uint32_t frame, prefix;
-};
-
-/* Part of a thread's time. */
-struct row {
-	uint64_t start_ns, ns;
-	const struct sample *sample; /* NULL: nothing is known */
-	const char *state;	     /* leaf of the stack; NULL: none */
-	enum category category;	     /* of the state */
-	bool is_wait;
 };
 
 /* Columns of samples and markers. */
@@ -89,12 +82,10 @@ enum field {
 static const char *const field_names[] = { "stack",   "time",  "weight",   "name", "startTime",
 					   "endTime", "phase", "category", "data" };
 
-struct track {
+/* A thread being written. */
+struct thread {
+	const struct track *track;
 	struct json *json;
-	struct event *events; /* of the thread, by time */
-	size_t n;
-	bool is_time;	    /* events are runs and waits; else samples */
-	uint64_t period_ns; /* of samples; 0: unknown */
 	uint64_t n_rows;
 	enum field field; /* the column that is printed */
 	/* frames and samples are cached by address */
@@ -103,12 +94,12 @@ struct track {
 
 /* ---- tables ---- */
 
-static uint32_t number_text(struct track *t, const char *text)
+static uint32_t number_text(struct thread *t, const char *text)
 {
 	return text ? (uint32_t)numbering_add(&t->strings, text, strlen(text)) : NONE;
 }
 
-static uint32_t number_resource(struct track *t, const struct image *image)
+static uint32_t number_resource(struct thread *t, const struct image *image)
 {
 	uint32_t name = image ? number_text(t, image->name) : NONE;
 
@@ -121,7 +112,7 @@ static const enum category categories_of[] = {
 	[FRAME_KERNEL] = CATEGORY_KERNEL, [FRAME_MARK] = CATEGORY_OTHER,
 };
 
-static uint32_t number_frame(struct track *t, const struct frame *frame, enum category category)
+static uint32_t number_frame(struct thread *t, const struct frame *frame, enum category category)
 {
 	struct func func = { number_text(t, frame->name), number_text(t, frame->file),
 			     number_resource(t, frame->image) };
@@ -132,14 +123,14 @@ static uint32_t number_frame(struct track *t, const struct frame *frame, enum ca
 }
 
 /* Adds a frame to a stack; NONE: an empty one. */
-static uint32_t add_frame(struct track *t, uint32_t stack, uint32_t frame)
+static uint32_t add_frame(struct thread *t, uint32_t stack, uint32_t frame)
 {
 	struct stack longer = { frame, stack };
 
 	return (uint32_t)numbering_add(&t->stacks, &longer, sizeof(longer));
 }
 
-static uint32_t find_frame(struct track *t, const struct frame *frame, bool is_idle)
+static uint32_t find_frame(struct thread *t, const struct frame *frame, bool is_idle)
 {
 	enum category category = is_idle ? CATEGORY_IDLE : categories_of[frame->kind];
 	uint64_t number;
@@ -149,7 +140,7 @@ static uint32_t find_frame(struct track *t, const struct frame *frame, bool is_i
 	return (uint32_t)number;
 }
 
-static uint32_t find_stack(struct track *t, const struct sample *s)
+static uint32_t find_stack(struct thread *t, const struct sample *s)
 {
 	uint32_t stack = NONE;
 	uint64_t number;
@@ -166,7 +157,7 @@ static uint32_t find_stack(struct track *t, const struct sample *s)
 }
 
 /* Returns the stack of a row, with its state as the leaf. */
-static uint32_t number_row(struct track *t, const struct row *row)
+static uint32_t number_row(struct thread *t, const struct row *row)
 {
 	uint32_t stack = find_stack(t, row->sample);
 	struct frame leaf = { .kind = FRAME_MARK };
@@ -176,132 +167,7 @@ static uint32_t number_row(struct track *t, const struct row *row)
 		return stack;
 	snprintf(name, sizeof(name), "[%s]", row->state);
 	leaf.name = name;
-	return add_frame(t, stack, number_frame(t, &leaf, row->category));
-}
-
-/* ---- rows ---- */
-
-typedef void row_fn(struct track *t, const struct row *row);
-
-static uint64_t start_of(const struct event *event)
-{
-	return event->kind == EVENT_SAMPLE ? event->end_ns : event->end_ns - event->value;
-}
-
-/* A thread that runs on has a sample in each period; after a gap it is not on CPU. */
-static void visit_samples(struct track *t, row_fn *visit)
-{
-	for (size_t i = 0; i < t->n; i++) {
-		const struct event *event = &t->events[i];
-		uint64_t next_ns = i + 1 < t->n ? event[1].end_ns : UINT64_MAX;
-
-		visit(t, &(struct row){ event->end_ns, event->value, event->sample });
-		if (t->period_ns && next_ns - event->end_ns > t->period_ns * 3 / 2)
-			visit(t, &(struct row){ .start_ns = event->end_ns + t->period_ns });
-	}
-}
-
-/* Divides a run among its n samples, each up to the middle between it and the next one. */
-static void visit_run(struct track *t, const struct event *samples, size_t n, uint64_t start_ns,
-		      uint64_t end_ns, row_fn *visit)
-{
-	struct row row = { .start_ns = start_ns, .ns = end_ns - start_ns };
-
-	if (!n) {
-		row.state = REMARK_ON_CPU;
-		row.category = CATEGORY_USER;
-		visit(t, &row);
-	}
-	for (size_t i = 0; i < n; i++) {
-		uint64_t until_ns =
-			i + 1 < n ? (samples[i].end_ns + samples[i + 1].end_ns) / 2 : end_ns;
-
-		until_ns = until_ns < end_ns ? until_ns : end_ns;
-		until_ns = until_ns > row.start_ns ? until_ns : row.start_ns;
-		row.ns = until_ns - row.start_ns;
-		row.sample = samples[i].sample;
-		visit(t, &row);
-		row.start_ns = until_ns;
-	}
-}
-
-static void visit_wait(struct track *t, const struct event *event, row_fn *visit)
-{
-	const struct sample *s = event->sample;
-	bool is_throttled = s->remark && !strcmp(s->remark, REMARK_THROTTLED);
-	uint64_t part = event->part < event->value ? event->part : event->value;
-	struct row row = { start_of(event),
-			   event->value - part,
-			   s,
-			   s->remark ? s->remark : REMARK_BLOCKED,
-			   CATEGORY_BLOCKED,
-			   true };
-
-	if (writer_is_idle(s)) {
-		row.ns = event->value;
-		row.state = NULL; /* [idle] is the leaf */
-		row.category = CATEGORY_IDLE;
-		part = 0;
-	}
-	if (row.ns)
-		visit(t, &row);
-	if (!part)
-		return;
-	row.start_ns += row.ns;
-	row.ns = part;
-	row.state = is_throttled ? REMARK_THROTTLED : REMARK_RUNNABLE;
-	row.category = is_throttled ? CATEGORY_THROTTLED : CATEGORY_RUNNABLE;
-	visit(t, &row);
-}
-
-/* Visits runs with the samples before their end, and waits. */
-static void visit_time(struct track *t, row_fn *visit)
-{
-	size_t first = 0; /* sample of the current run */
-	uint64_t until_ns = start_of(t->events);
-
-	for (size_t i = 0; i < t->n; i++) {
-		const struct event *event = &t->events[i];
-		uint64_t start_ns = start_of(event);
-
-		if (event->kind == EVENT_SAMPLE)
-			continue;
-		if (start_ns > until_ns + GAP_NS)
-			visit(t, &(struct row){ .start_ns = until_ns });
-		if (event->kind == EVENT_WAIT)
-			visit_wait(t, event, visit);
-		else
-			visit_run(t, &t->events[first], i - first, start_ns, event->end_ns, visit);
-		first = i + 1;
-		until_ns = event->end_ns;
-	}
-	visit(t, &(struct row){ .start_ns = until_ns });
-}
-
-static void visit_rows(struct track *t, row_fn *visit)
-{
-	if (t->is_time)
-		visit_time(t, visit);
-	else
-		visit_samples(t, visit);
-}
-
-/* Moves runs and waits before the next one's start: they are counted a little after their end. */
-static void separate(struct track *t)
-{
-	uint64_t limit_ns = UINT64_MAX;
-
-	for (size_t i = t->n; i-- > 0;) {
-		struct event *event = &t->events[i];
-
-		if (event->kind == EVENT_SAMPLE)
-			continue;
-		if (event->end_ns > limit_ns)
-			event->end_ns = limit_ns;
-		if (event->value > event->end_ns)
-			event->value = event->end_ns;
-		limit_ns = start_of(event);
-	}
+	return add_frame(t, stack, number_frame(t, &leaf, categories_of_rows[row->kind]));
 }
 
 /* ---- columns ---- */
@@ -325,7 +191,7 @@ static void print_number(struct json *json, const char *key, uint32_t number, co
 
 static const struct table_form {
 	const char *name;
-	size_t rows; /* offset in struct track */
+	size_t rows; /* offset in struct thread */
 	struct {
 		const char *name;
 		size_t offset;
@@ -333,11 +199,11 @@ static const struct table_form {
 	} columns[10];
 } tables[] = {
 	{ "stackTable",
-	  offsetof(struct track, stacks),
+	  offsetof(struct thread, stacks),
 	  { { "frame", offsetof(struct stack, frame), "null" },
 	    { "prefix", offsetof(struct stack, prefix), "null" } } },
 	{ "frameTable",
-	  offsetof(struct track, frames),
+	  offsetof(struct thread, frames),
 	  { { "func", offsetof(struct frame_row, func), "null" },
 	    { "line", offsetof(struct frame_row, line), "null" },
 	    { "category", offsetof(struct frame_row, category), "null" },
@@ -348,7 +214,7 @@ static const struct table_form {
 	    { "nativeSymbol", SAME, "null" },
 	    { "column", SAME, "null" } } },
 	{ "funcTable",
-	  offsetof(struct track, funcs),
+	  offsetof(struct thread, funcs),
 	  { { "name", offsetof(struct func, name), "null" },
 	    { "fileName", offsetof(struct func, file), "null" },
 	    { "resource", offsetof(struct func, resource), "-1" },
@@ -357,7 +223,7 @@ static const struct table_form {
 	    { "lineNumber", SAME, "null" },
 	    { "columnNumber", SAME, "null" } } },
 	{ "resourceTable",
-	  offsetof(struct track, resources),
+	  offsetof(struct thread, resources),
 	  { { "name", 0, "null" },
 	    { "lib", SAME, "null" },
 	    { "host", SAME, "null" },
@@ -373,7 +239,7 @@ static void print_cell(struct json *json, const void *row, size_t offset, const 
 	print_number(json, NULL, number, text);
 }
 
-static void print_table(struct track *t, const struct table_form *form)
+static void print_table(struct thread *t, const struct table_form *form)
 {
 	const struct numbering *rows = (const void *)((const char *)t + form->rows);
 	struct json *json = t->json;
@@ -390,7 +256,7 @@ static void print_table(struct track *t, const struct table_form *form)
 	json_close(json, '}');
 }
 
-static void print_strings(struct track *t)
+static void print_strings(struct thread *t)
 {
 	json_open(t->json, "stringArray", '[');
 	for (size_t i = 0; i < numbering_count(&t->strings); i++)
@@ -400,30 +266,36 @@ static void print_strings(struct track *t)
 
 /* ---- samples and markers ---- */
 
-static void count_row(struct track *t, const struct row *row)
+static void count_row(void *arg, const struct row *row)
 {
+	struct thread *t = arg;
+
 	(void)row;
 	t->n_rows++;
 }
 
-static void print_sample(struct track *t, const struct row *row)
+static void print_sample(void *arg, const struct row *row)
 {
+	struct thread *t = arg;
+
 	if (t->field == SAMPLE_STACK)
 		print_number(t->json, NULL, number_row(t, row), "null");
 	else if (t->field == SAMPLE_TIME)
 		print_ms(t->json, NULL, row->start_ns);
-	else if (t->is_time)
-		print_ms(t->json, NULL, row->ns);
+	else if (t->track->is_time)
+		print_ms(t->json, NULL, row->value);
 	else
-		json_uint(t->json, NULL, row->ns);
+		json_uint(t->json, NULL, row->value);
 }
 
-static void count_wait(struct track *t, const struct row *row)
+static void count_wait(void *arg, const struct row *row)
 {
+	struct thread *t = arg;
+
 	t->n_rows += row->is_wait;
 }
 
-static void print_wait_data(struct track *t, const struct row *row)
+static void print_wait_data(struct thread *t, const struct row *row)
 {
 	const char state[] = { row->sample->state, '\0' };
 
@@ -436,8 +308,9 @@ static void print_wait_data(struct track *t, const struct row *row)
 	json_close(t->json, '}');
 }
 
-static void print_wait(struct track *t, const struct row *row)
+static void print_wait(void *arg, const struct row *row)
 {
+	struct thread *t = arg;
 	char name[64];
 
 	if (!row->is_wait)
@@ -450,70 +323,48 @@ static void print_wait(struct track *t, const struct row *row)
 	else if (t->field == WAIT_PHASE)
 		json_uint(t->json, NULL, 1); /* an interval */
 	else if (t->field == WAIT_CATEGORY)
-		json_uint(t->json, NULL, row->category);
+		json_uint(t->json, NULL, categories_of_rows[row->kind]);
 	else
-		print_ms(t->json, NULL, row->start_ns + (t->field == WAIT_END ? row->ns : 0));
+		print_ms(t->json, NULL, row->start_ns + (t->field == WAIT_END ? row->value : 0));
 }
 
 /* Opens a table of rows, and prints the fields from first to last, a column each. */
-static void print_rows(struct track *t, const char *name, row_fn *count, row_fn *print,
+static void print_rows(struct thread *t, const char *name, row_fn *count, row_fn *print,
 		       enum field first, enum field last)
 {
 	t->n_rows = 0;
-	visit_rows(t, count);
+	track_visit(t->track, count, t);
 	json_open(t->json, name, '{');
 	json_uint(t->json, "length", t->n_rows);
 	for (t->field = first; t->field <= last; t->field++) {
 		json_open(t->json, field_names[t->field], '[');
-		visit_rows(t, print);
+		track_visit(t->track, print, t);
 		json_close(t->json, ']');
 	}
 }
 
 /* ---- threads ---- */
 
-static int compare_events(const void *a, const void *b)
+static void print_thread(void *arg, const struct track *track)
 {
-	const struct event *x = a, *y = b;
-	int order = order_u64(x->sample->pid, y->sample->pid);
-
-	if (!order)
-		order = order_u64(x->sample->tid, y->sample->tid);
-	if (!order)
-		order = order_u64(x->end_ns, y->end_ns);
-	return order ? order : (x->part == x->value) - (y->part == y->value); /* throttled last */
-}
-
-/* Returns the name of the process's main thread; NULL: it has no event. */
-static const char *find_process_name(const struct event *events, size_t n)
-{
-	uint32_t pid = events->sample->pid;
-
-	for (size_t i = 0; i < n && events[i].sample->pid == pid; i++)
-		if (events[i].sample->tid == pid)
-			return escape_no_name(events[i].sample->comm);
-	return NULL;
-}
-
-static void print_thread(struct track *t, const char *process)
-{
-	const struct sample *s = t->events[t->n - 1].sample; /* with the latest name */
-	struct json *json = t->json;
+	struct thread thread = { .track = track, .json = arg }, *t = &thread;
+	const struct sample *s = track->events[track->n - 1].sample; /* with the latest name */
+	struct json *json = arg;
 	char pid[16];
 
 	snprintf(pid, sizeof(pid), "%u", s->pid);
 	json_open(json, NULL, '{');
 	json_text(json, "name", escape_no_name(s->comm));
-	json_text(json, "processName", process);
+	json_text(json, "processName", track->process);
 	json_text(json, "pid", pid);
 	json_uint(json, "tid", s->tid);
 	json_raw(json, "isMainThread", s->tid == s->pid ? "true" : "false");
-	print_ms(json, "registerTime", start_of(t->events));
+	print_ms(json, "registerTime", event_start(track->events));
 	json_raw(json, "processType",
 		 "\"default\",\"processStartupTime\":0,\"processShutdownTime\":null,"
 		 "\"unregisterTime\":null,\"pausedRanges\":[]");
 	print_rows(t, "samples", count_row, print_sample, SAMPLE_STACK, SAMPLE_WEIGHT);
-	json_text(json, "weightType", t->is_time ? "tracing-ms" : "samples");
+	json_text(json, "weightType", track->is_time ? "tracing-ms" : "samples");
 	json_close(json, '}');
 	print_rows(t, "markers", count_wait, print_wait, WAIT_NAME, WAIT_DATA);
 	json_close(json, '}');
@@ -528,51 +379,6 @@ static void print_thread(struct track *t, const char *process)
 	numbering_free(&t->funcs);
 	numbering_free(&t->frames);
 	numbering_free(&t->stacks);
-}
-
-static size_t count_of_thread(const struct event *events, size_t n)
-{
-	size_t i = 1;
-
-	while (i < n && events[i].sample->pid == events->sample->pid &&
-	       events[i].sample->tid == events->sample->tid)
-		i++;
-	return i;
-}
-
-static uint64_t period_of(const struct writer_facts *facts)
-{
-	const struct sample_period *period = facts ? facts->period : NULL;
-
-	return period && !strcmp(period->unit, "nanoseconds") ? period->value : 0;
-}
-
-static void print_threads(struct json *json, const struct profile *p,
-			  const struct writer_style *style)
-{
-	bool is_time = !strcmp(profile_unit(p), "nanoseconds");
-	const char *process = NULL;
-	size_t n;
-	struct event *events = profile_events(p, &n);
-
-	if (n)
-		qsort(events, n, sizeof(*events), compare_events);
-	json_open(json, "threads", '[');
-	for (size_t i = 0, n_threads = 0; i < n; n_threads++) {
-		struct track t = { .json = json,
-				   .events = events + i,
-				   .n = count_of_thread(events + i, n - i),
-				   .is_time = is_time,
-				   .period_ns = period_of(style->facts) };
-
-		writer_pause(style, n_threads);
-		if (!i || t.events->sample->pid != t.events[-1].sample->pid)
-			process = find_process_name(t.events, n - i);
-		separate(&t);
-		print_thread(&t, process);
-		i += t.n;
-	}
-	json_close(json, ']');
 }
 
 /* ---- the run ---- */
@@ -625,7 +431,7 @@ static void print_facts(struct json *json, const struct writer_facts *facts, con
 
 static void print_meta(struct json *json, const struct profile *p, const struct writer_facts *facts)
 {
-	uint64_t period_ns = period_of(facts);
+	uint64_t period_ns = timeline_period(facts);
 
 	json_open(json, "meta", '{');
 	json_raw(json, "version", VERSIONS);
@@ -650,7 +456,9 @@ static void write_firefox(FILE *f, struct profile *p, const struct writer_style 
 	json_open(&json, NULL, '{');
 	print_meta(&json, p, style->facts);
 	json_raw(&json, "libs", "[]");
-	print_threads(&json, p, style);
+	json_open(&json, "threads", '[');
+	timeline_visit(p, style, print_thread, &json);
+	json_close(&json, ']');
 	if (!style->facts || !style->facts->gets_note)
 		json_end_line(&json);
 }
