@@ -17,27 +17,27 @@
 #include "profile/held_locks.h"
 #include "stacks/stacks.h"
 
-#define PERIOD_NS     (100 * NS_PER_MS)
-#define REST_PER_LOOK 32
-#define OWNERS_MAX    64 /* further ones are not listed */
-#define LINES_MAX     3
-#define LINE_WIDTH    78
+#define PERIOD_NS	(100 * NS_PER_MS)
+#define REST_PER_SAMPLE 32
+#define OWNERS_MAX	64 /* further ones are not listed */
+#define LINES_MAX	3
+#define LINE_WIDTH	78
 
 /* A lock and the thread that had it. */
 struct owner {
 	char *text;
-	unsigned int n_looks;
+	unsigned int n_samples;
 };
 
 struct held_locks {
 	struct run *run;
 	struct lock_names *names;
-	struct lock_waiter *waiters; /* of one look */
+	struct lock_waiter *waiters; /* of one sample */
 	size_t n_waiters, waiters_cap;
 	struct owner owners[OWNERS_MAX];
 	size_t n_owners;
-	unsigned int n_looks;
-	uint64_t look_at_ns; /* not before */
+	unsigned int n_samples;
+	uint64_t next_ns; /* not before */
 	int timer_fd;
 };
 
@@ -65,17 +65,17 @@ static void add_owner(struct held_locks *held, char *text)
 	if (i == held->n_owners && i < OWNERS_MAX)
 		held->owners[held->n_owners++] = (struct owner){ .text = mem_strdup(text) };
 	if (i < held->n_owners)
-		held->owners[i].n_looks++;
+		held->owners[i].n_samples++;
 	free(text);
 }
 
-static void look(struct held_locks *held)
+static void take_sample(struct held_locks *held)
 {
 	size_t n, n_threads;
 	pid_t *pids = condition_target_list(&held->run->capture.target, &n), *tids;
 
 	held->n_waiters = 0;
-	held->n_looks++;
+	held->n_samples++;
 	for (size_t i = 0; i < n; i++) {
 		tids = thread_list(pids[i], &n_threads);
 		for (size_t k = 0; k < n_threads; k++)
@@ -94,10 +94,10 @@ static enum loop_verdict on_timer(int fd, void *arg)
 	struct held_locks *held = arg;
 	uint64_t expirations, used_ns = clock_thread_ns();
 
-	if (read(fd, &expirations, sizeof(expirations)) < 0 || clock_now_ns() < held->look_at_ns)
+	if (read(fd, &expirations, sizeof(expirations)) < 0 || clock_now_ns() < held->next_ns)
 		return LOOP_GO;
-	look(held);
-	held->look_at_ns = clock_now_ns() + (clock_thread_ns() - used_ns) * REST_PER_LOOK;
+	take_sample(held);
+	held->next_ns = clock_now_ns() + (clock_thread_ns() - used_ns) * REST_PER_SAMPLE;
 	return LOOP_GO;
 }
 
@@ -118,7 +118,7 @@ struct held_locks *held_locks_start(struct run *run)
 static int compare_owners(const void *a, const void *b)
 {
 	const struct owner *x = a, *y = b;
-	int order = order_u64(y->n_looks, x->n_looks);
+	int order = order_u64(y->n_samples, x->n_samples);
 
 	return order ? order : strcmp(x->text, y->text);
 }
@@ -127,7 +127,7 @@ static void clear_owners(struct held_locks *held)
 {
 	for (size_t i = 0; i < held->n_owners; i++)
 		free(held->owners[i].text);
-	held->n_owners = held->n_looks = 0;
+	held->n_owners = held->n_samples = 0;
 }
 
 char *held_locks_append(struct held_locks *held, char *text)
@@ -136,8 +136,8 @@ char *held_locks_append(struct held_locks *held, char *text)
 
 	qsort(held->owners, held->n_owners, sizeof(*held->owners), compare_owners);
 	for (size_t i = 0; i < held->n_owners && i < LINES_MAX; i++) {
-		whole = mem_printf("held in %u of %u looks: %s", held->owners[i].n_looks,
-				   held->n_looks, held->owners[i].text);
+		whole = mem_printf("held in %u of %u samples: %s", held->owners[i].n_samples,
+				   held->n_samples, held->owners[i].text);
 		longer =
 			mem_printf("%s  \n%s", text, escape_string(line, sizeof(line), whole, "`"));
 		free(whole);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Finds the threads that have the mutexes for which the target's threads wait, as far as their C
- * library notes it: by looks at /proc, several times a second, with at most 3 % of a CPU.
+ * library notes it: by samples of /proc, several times a second, with at most 3 % of a CPU.
  */
 #ifndef HELD_LOCKS_H
 #define HELD_LOCKS_H
