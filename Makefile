@@ -129,6 +129,7 @@ $(PARTS)/embed/%.h: common/output/%
 		-e 's/^\t*//; /^\/\//d; s/[\"]/\\&/g; s/.*/"&\\n"/' $< >$@
 
 $(OBJECTS)/common/output/flamegraph.o: $(PARTS)/embed/flamegraph.css.h $(PARTS)/embed/flamegraph.js.h
+$(OBJECTS)/common/output/heatmap_writer.o: $(PARTS)/embed/heatmap.js.h
 
 # The library, and a binary for each tool.
 $(foreach tool,$(TRACERS),$(eval $(OBJECTS)/tools/$(tool).o $(OBJECTS)/static/$(tool).o: $(PARTS)/skel/$(tool).skel.h))

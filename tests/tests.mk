@@ -300,7 +300,7 @@ check-symbols: $(SYMBOLS_FILES) ## symbols of files mapped by common programs ag
 formats-test: $(BINS) $(O)/tests/formats/write $(O)/tests/work/contend $(O)/tests/work/disk ## our formats read by others: go tool pprof, a JSON validator, Prometheus, the Firefox Profiler
 	$(Q)O='$(O)' tests/run tests/formats/run tests/formats/prometheus tests/formats/firefox
 
-browser-test: $(O)/flame $(O)/profile ## flame graphs and pages in a real browser: zoom, search, keys, hostile names
+browser-test: $(O)/flame $(O)/profile $(O)/tests/formats/write ## flame graphs and pages in a real browser: zoom, search, keys, hostile names
 	$(Q)O='$(O)' tests/run tests/browser/run
 
 soak: $(BINS) ## five tools at once, unattended: root, SOAK_SECONDS=600

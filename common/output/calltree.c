@@ -364,6 +364,11 @@ void calltree_finish(struct calltree *tree)
 	free(list);
 }
 
+size_t calltree_count(const struct calltree *tree)
+{
+	return tree->count;
+}
+
 const struct calltree_node *calltree_node(const struct calltree *tree, uint32_t node)
 {
 	return &tree->nodes[node];

@@ -70,6 +70,8 @@ bool calltree_shrink(struct calltree *tree);
 /* Computes the totals and sorts children by name. No value may be added afterwards. */
 void calltree_finish(struct calltree *tree);
 
+/* Nodes are numbered from 0, the root. */
+size_t calltree_count(const struct calltree *tree);
 const struct calltree_node *calltree_node(const struct calltree *tree, uint32_t node);
 
 /* Returns the number of nodes merged because of the memory limit. */

@@ -31,9 +31,7 @@
 #define LEGEND_MIN_WIDTH 800
 #define MAX_ELEMENTS	 4000 /* the same as the script's maxElements */
 #define MIN_ELEMENT	 1.0  /* minimum width, pixels */
-/* maximum lines of the table per element: libxml2 rejects texts of more than 10 MB */
-#define TABLE_LINES 1000
-#define END	    "</svg>\n"
+#define END		 "</svg>\n"
 
 struct drawing {
 	FILE *f;
@@ -434,7 +432,7 @@ static void print_elements(const struct drawing *d)
 static void print_table(const struct drawing *d)
 {
 	for (size_t i = 0; i < d->n_boxes; i++) {
-		if (i % TABLE_LINES == 0)
+		if (i % XML_TEXT_LINES == 0)
 			fputs(i ? "</metadata>\n<metadata>\n" : "<metadata>\n", d->f);
 		print_line(d, &d->boxes[i]);
 	}
@@ -443,8 +441,10 @@ static void print_table(const struct drawing *d)
 
 static void print_frames(const struct drawing *d)
 {
-	fprintf(d->f, "<g id=\"frames\" data-rows=\"%zu\" data-inverted=\"%d\">\n", d->rows,
-		d->how->inverted);
+	fprintf(d->f, "<g id=\"frames\" data-rows=\"%zu\" data-inverted=\"%d\" data-unit=\"",
+		d->rows, d->how->inverted);
+	xml_print(d->f, d->how->unit);
+	fputs("\">\n", d->f);
 	print_paths(d);
 	print_elements(d);
 	fputs("</g>\n<g id=\"labels\">\n", d->f);
@@ -542,24 +542,45 @@ static void print_script(FILE *f)
 	fputs("]]></script>\n", f);
 }
 
-void flamegraph_write(FILE *f, const struct calltree *tree, const struct flamegraph *how)
+static struct drawing begin(FILE *f, const struct calltree *tree, const struct flamegraph *how)
 {
 	const struct calltree_node *root = calltree_node(tree, CALLTREE_ROOT);
 	struct drawing d = { .f = f, .tree = tree, .how = how, .total = root->total.now };
-	struct box all = { .node = root, .value = root->total };
+	double width;
 
 	d.before_scale = how->before_scale;
 	if (!(d.before_scale > 0))
 		d.before_scale =
 			root->total.before ? (double)d.total / (double)root->total.before : 1;
-	all.width = width_of(&d, root);
-	d.pixels = all.width > 0 ? (how->width - 2.0 * PAD_SIDE) / all.width : 0;
+	width = width_of(&d, root);
+	d.pixels = width > 0 ? (how->width - 2.0 * PAD_SIDE) / width : 0;
+	d.rows = count_rows(&d, root);
+	return d;
+}
+
+static double height_of(const struct drawing *d)
+{
+	return PAD_TOP + (double)d->rows * FRAME_HEIGHT + PAD_BOTTOM;
+}
+
+double flamegraph_height(const struct calltree *tree, const struct flamegraph *how)
+{
+	struct drawing d = begin(NULL, tree, how);
+
+	return height_of(&d);
+}
+
+void flamegraph_write(FILE *f, const struct calltree *tree, const struct flamegraph *how)
+{
+	const struct calltree_node *root = calltree_node(tree, CALLTREE_ROOT);
+	struct drawing d = begin(f, tree, how);
+	struct box all = { .node = root, .value = root->total, .width = width_of(&d, root) };
+
 	if (how->differential)
 		prepare_differences(&d, root);
-	d.rows = count_rows(&d, root);
 	add_subtree(&d, &all);
 	choose_min_element(&d);
-	print_head(&d, PAD_TOP + (double)d.rows * FRAME_HEIGHT + PAD_BOTTOM);
+	print_head(&d, height_of(&d));
 	print_frames(&d);
 	print_script(f);
 	fputs(END, f);

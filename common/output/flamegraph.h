@@ -31,8 +31,14 @@ struct flamegraph {
 		.unit = "samples", .width = 1200, .min_width = 0.1 \
 	}
 
-/* Draws a finished tree. Write errors stay in the stream (ferror(3)). */
+/*
+ * Draws a finished tree. Write errors stay in the stream (ferror(3)). The script's table of frames
+ * has callers first, from left to right.
+ */
 void flamegraph_write(FILE *f, const struct calltree *tree, const struct flamegraph *how);
+
+/* Returns the picture's height in pixels. */
+double flamegraph_height(const struct calltree *tree, const struct flamegraph *how);
 
 /* Adds a line below the subtitle of a complete picture. */
 void flamegraph_note(FILE *f, const char *reason, const char *moment);

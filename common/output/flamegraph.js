@@ -9,7 +9,7 @@
 	var minWidth = 0.05, minElement = 1, maxElements = 4000;
 	var width = svg.viewBox.baseVal.width - 2 * sideways;
 	var boxes = byId("frames"), labels = byId("labels"), cursor = byId("cursor");
-	var rows = +boxes.getAttribute("data-rows"), inverted = boxes.getAttribute("data-inverted") === "1";
+	var rows = +boxes.getAttribute("data-rows"), unit = boxes.getAttribute("data-unit"), inverted = boxes.getAttribute("data-inverted") === "1";
 	var frames = readFrames(), shown = [];
 	var zoomed = 0, current = -1, hovered = -1, pattern = null;
 
@@ -23,10 +23,8 @@
 		var frame = {
 			index: index, row: row, colour: line.slice(afterRow + 1, afterColour), value: value,
 			title: line.slice(afterValue + 1), caller: caller, end: index + 1,
-			left: caller ? caller.filled : 0, filled: caller ? caller.filled : 0,
-			x: 0, width: 0, isShown: false, isHit: false
+			left: 0, filled: 0, x: 0, width: 0, isShown: false, isHit: false
 		};
-		if (caller) caller.filled += value;
 		callers.length = row;
 		callers.push(frame);
 		return frame;
@@ -43,6 +41,33 @@
 		for (var i = list.length - 1; i > 0; i--)
 			list[i].caller.end = Math.max(list[i].caller.end, list[i].end);
 		return list;
+	}
+
+	// Places frames beside each other, above their callers.
+	function place() {
+		frames.forEach(function (frame) {
+			frame.left = frame.filled = frame.caller ? frame.caller.filled : 0;
+			if (frame.caller) frame.caller.filled += frame.value;
+		});
+	}
+
+	// For a heat map: gives frames other values, those of single frames without their callees.
+	svg.setValues = function (values, title) {
+		frames.forEach(function (frame) { frame.value = values[frame.index] || 0; });
+		for (var i = frames.length - 1; i > 0; i--) frames[i].caller.value += frames[i].value;
+		frames.forEach(function (frame) {
+			frame.title = nameOf(frame) + " (" + quantity(frame.value) + ", " +
+				(100 * frame.value / (frames[0].value || 1)).toFixed(2) + " %)";
+		});
+		place();
+		byId("title").textContent = title + ": " + quantity(frames[0].value);
+		zoom(0);
+	};
+
+	function quantity(value) {
+		if (unit !== "nanoseconds") return value.toLocaleString("en") + " " + unit;
+		var unitOfTime = value < 1e6 ? ["us", 1e3] : value < 1e9 ? ["ms", 1e6] : ["s", 1e9];
+		return +(value / unitOfTime[1]).toPrecision(3) + " " + unitOfTime[0];
 	}
 
 	function nameOf(frame) { return frame.title.replace(/ \([^(]*\)$/, ""); }
@@ -297,6 +322,7 @@
 		point();
 	}
 
+	place();
 	arrange();
 	svg.addEventListener("click", onClick);
 	svg.addEventListener("mousemove", onMove);

@@ -19,6 +19,15 @@ static uint32_t add_text(struct calltree *tree, uint32_t node, char *text, enum 
 	return node;
 }
 
+uint32_t svg_add_frames(struct calltree *tree, uint32_t node, const struct sample *s,
+			const char *state)
+{
+	for (size_t i = 0; i < s->n_frames; i++)
+		node = add_text(tree, node, writer_frame_text(sample_frame(s, i)),
+				sample_frame(s, i)->kind);
+	return state ? add_text(tree, node, mem_printf("[%s]", state), FRAME_MARK) : node;
+}
+
 static void add_sample(struct calltree *tree, const struct sample *s)
 {
 	uint32_t node = CALLTREE_ROOT;
@@ -28,11 +37,7 @@ static void add_sample(struct calltree *tree, const struct sample *s)
 	if (s->tid)
 		node = add_text(tree, node, mem_printf("tid%" PRIu32, s->tid), FRAME_MARK);
 	node = calltree_child(tree, node, escape_no_name(s->comm), FRAME_USER);
-	for (size_t i = 0; i < s->n_frames; i++)
-		node = add_text(tree, node, writer_frame_text(sample_frame(s, i)),
-				sample_frame(s, i)->kind);
-	if (s->remark)
-		node = add_text(tree, node, mem_printf("[%s]", s->remark), FRAME_MARK);
+	node = svg_add_frames(tree, node, s, s->remark);
 	calltree_add(tree, node, (struct calltree_value){ .now = s->value });
 	calltree_shrink(tree);
 }
@@ -45,11 +50,7 @@ static char *make_title(const struct writer_facts *facts, const char *part, cons
 		     : NULL;
 }
 
-/*
- * Returns the subtitle, freed by the caller: "host, Linux 6.12.9, cpu-clock at 99 Hz, 10.00 s,
- * lost: 12 samples"; NULL: no facts.
- */
-static char *make_subtitle(const struct writer_facts *facts, const char *unit)
+char *svg_subtitle(const struct writer_facts *facts, const char *unit)
 {
 	char lost[QUANTITY_MAX];
 
@@ -89,7 +90,7 @@ void svg_write_part(FILE *f, struct profile *p, const struct writer_style *style
 	struct calltree *tree = calltree_new(CALLTREE_MAX_NODES);
 	struct flamegraph picture = FLAMEGRAPH_DEFAULT;
 	char *title = make_title(style->facts, part, profile_unit(p));
-	char *subtitle = make_subtitle(style->facts, profile_unit(p));
+	char *subtitle = svg_subtitle(style->facts, profile_unit(p));
 
 	for (size_t i = 0; i < profile_count(p); i++)
 		if (!takes || takes(profile_sample(p, i)))

@@ -13,13 +13,13 @@
 #define SAMPLES_AT_ONCE 64
 
 static const struct writer *const writers[] = {
-	&text_writer,  &md_writer,	&html_writer, &folded_writer, &svg_writer,
-	&pprof_writer, &firefox_writer, &json_writer, &csv_writer,
+	&text_writer,  &md_writer,	&html_writer,	 &folded_writer, &svg_writer,
+	&pprof_writer, &firefox_writer, &heatmap_writer, &json_writer,	 &csv_writer,
 };
 
 const char *writer_names(void)
 {
-	return "text, md, html, folded, svg, pprof, json, csv or firefox";
+	return "text, md, html, folded, svg, pprof, json, csv, firefox or heatmap";
 }
 
 const struct writer *writer_by_name(const char *name)

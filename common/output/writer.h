@@ -63,6 +63,7 @@ extern const struct writer csv_writer;
 extern const struct writer md_writer;
 extern const struct writer html_writer;
 extern const struct writer firefox_writer;
+extern const struct writer heatmap_writer;
 
 /*
  * For writers. writer_border() returns the index of the first kernel frame called by a user frame;
@@ -84,6 +85,16 @@ bool writer_is_idle(const struct sample *s);
  */
 void svg_write_part(FILE *f, struct profile *p, const struct writer_style *style, const char *part,
 		    bool (*takes)(const struct sample *s), size_t max_bytes);
+
+/*
+ * For pictures. svg_add_frames() adds a sample's frames above a node, then "[state]" (NULL: none),
+ * and returns the node of the last one. svg_subtitle() returns "host, Linux 6.12.9, cpu-clock at 99
+ * Hz, 10.00 s, lost: 12 samples", freed by the caller; NULL: no facts.
+ */
+struct calltree;
+uint32_t svg_add_frames(struct calltree *tree, uint32_t node, const struct sample *s,
+			const char *state);
+char *svg_subtitle(const struct writer_facts *facts, const char *unit);
 
 /*
  * Print a sample's frames: as lines of text, leaf first; and, as print functions of a table's

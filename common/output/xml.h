@@ -5,6 +5,8 @@
 
 #include <stdio.h>
 
+#define XML_TEXT_LINES 1000 /* maximum in one element: libxml2 rejects texts of more than 10 MB */
+
 /*
  * Writes s as character data that is also valid in a quoted attribute: markup becomes entities, and
  * bytes that are not allowed in XML (control bytes, invalid UTF-8, U+FFFE, U+FFFF) become \xNN as

@@ -99,7 +99,7 @@ static const struct writer *stack_format_choose(const struct run *run, bool is_f
 		msg_error("--format: '%s' is not one of %s", format, writer_names());
 	else if (!writer)
 		msg_error("--output %s: unknown extension (use .txt, .md, .html, .folded, .svg, "
-			  ".pb.gz, .json, .csv or .firefox.json, or --format: %s)",
+			  ".pb.gz, .json, .csv, .firefox.json or .heatmap.svg, or --format: %s)",
 			  run->output_path, writer_names());
 	if (writer != &pprof_writer || !is_terminal)
 		return writer;
@@ -340,7 +340,7 @@ static int check_events(struct run *run)
 		return msg_error(
 			"--format %s: a file has one report (use --output with --interval)",
 			format);
-	return run_refuse(run, options, "on single events (--format firefox)");
+	return run_refuse(run, options, "on single events (--format firefox, heatmap)");
 }
 
 static int check_stacks(struct run *run)

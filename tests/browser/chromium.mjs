@@ -130,11 +130,16 @@ class Page {
 
 	point(x, y) { return this.mouse("mouseMoved", x, y); }
 
-	async clickAt(x, y) {
-		await this.point(x, y);
-		for (const type of ["mousePressed", "mouseReleased"])
-			await this.mouse(type, x, y, { button: "left", clickCount: 1 });
+	// Presses at one place and releases at another.
+	async drag(from, to) {
+		const button = { button: "left", clickCount: 1 };
+		await this.point(...from);
+		await this.mouse("mousePressed", ...from, button);
+		await this.point(...to);
+		await this.mouse("mouseReleased", ...to, button);
 	}
+
+	async clickAt(x, y) { await this.drag([x, y], [x, y]); }
 
 	// The middle of the first element of which the text holds that.
 	async click(selector, text = "") {

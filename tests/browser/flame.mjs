@@ -212,6 +212,24 @@ if (existsSync("page.html")) {
 const stacks = Array.from({ length: 2500 }, (_, i) => "f" + i + "_0").sort().map((name) => name.slice(0, -1));
 const rowY = (row) => 58 + (21 - row) * 16; // all and app are the rows 0 and 1
 
+// The samples of the file: waits of 8 ms that begin at 2, 12, 22 ... and 82 ms.
+await test("a_heat_map_selects_time", "heat.svg", { height: 900 }, async (page) => {
+	const all = await page.text("svg svg #frames rect title");
+	const cell = (part) => [15, 60 + (49 - part) * 5 + 2];
+	await page.clickAt(...cell(1));
+	assert.equal(await page.text("svg svg #title"), "0.02 s to 0.04 s: 16 ms");
+	assert.equal((await frame(page, "all")).width, 1180);
+	await page.screenshot("heat.png");
+	await page.drag(cell(4), cell(3));
+	assert.equal(await page.text("svg svg #title"), "0.06 s to 0.10 s: 24 ms");
+	assert.equal(await page.text("svg svg #frames rect title"), "all (24 ms, 100.00 %)");
+	await page.clickAt(...cell(30));
+	assert.equal(await page.text("svg svg #title"), "0.60 s to 0.62 s: 0 us");
+	await page.click("#all");
+	assert.equal(all.split(".")[0], "all (72");
+	assert.equal(await page.text("svg svg #title"), "All of the time: 72 ms");
+});
+
 // How much of each row is covered, path by path and element by element.
 function covered(page) {
 	return page.evaluate(() => {

@@ -45,7 +45,7 @@ FNR == 1 {
 	target = n > 1 ? part[1] : ""
 	if (target == "..")
 		complain("\"" path "\": name the folder, as in \"base/mem.h\"")
-	else if (target == "" && path !~ /\.skel\.h$/ && path !~ /^(flamegraph\.(css|js)|syscalls_(native|compat)|errno_numbers|toolset|vmlinux)\.h$/)
+	else if (target == "" && path !~ /\.skel\.h$/ && path !~ /^((flamegraph|heatmap)\.(css|js)|syscalls_(native|compat)|errno_numbers|toolset|vmlinux)\.h$/)
 		complain("\"" path "\": name the folder, as in \"base/mem.h\"")
 	else if (target == "" || target == "abi" || target == room || target == tool)
 		next

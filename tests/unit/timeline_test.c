@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The writer for the Firefox Profiler: rows in time, a track per thread, and what is in a row. */
+/* Formats that show when something happened: rows in time, a track per thread, cells of time. */
 #include "base/array.h"
 #include "base/clock.h"
 #include "output/remarks.h"
@@ -166,4 +166,55 @@ TEST(a_file_knows_its_run)
 	CHECK_HAS(text, "{\"label\":\"Lost\",\"format\":\"string\",\"value\":\"3 samples\"}");
 	CHECK_HAS(text, "\"threads\":[],\"capture\":{\"reason\":\"wait>1s\",\"moment\":");
 	CHECK(!strcmp(text + strlen(text) - 3, "}}\n"));
+}
+
+static const char *heatmap(const struct writer_facts *facts)
+{
+	profile_set_events(p, events, n_events);
+	return written_by(&heatmap_writer, p, &(struct writer_style){ .facts = facts }, NULL);
+}
+
+/*
+ * A wait is divided among the cells of its time, and its parts are listed for the script by the
+ * number of their frame. Idle threads don't count; nor does blocked time beside that on CPU.
+ */
+TEST(a_heat_map_divides_time)
+{
+	const struct sample poll = { "main", 7, -1, .frames = idle, .n_frames = 1, .tid = 7 };
+	const char *text;
+
+	p = profile_new("nanoseconds", NULL, NULL);
+	add(EVENT_WAIT, 1110, 30, 10, &waiting);
+	add(EVENT_WAIT, 1200, 60, 10, &poll);
+	text = heatmap(NULL);
+	CHECK_HAS(text, "data-cell=\"20000000\" data-columns=\"2\"");
+	CHECK_HAS(text, "<title>1.08 s: 20.0 ms</title>");
+	CHECK_HAS(text, "<title>1.10 s: 10.0 ms</title>");
+	CHECK(!strstr(text, "<title>1.14 s"));
+	CHECK_HAS(text, "\n3 k0 30000000 schedule (30.0 ms, 100.00 %)\n"
+			"4 o2 20000000 [blocked] (20.0 ms, 66.67 %)\n"
+			"4 q3 10000000 [runnable] (10.0 ms, 33.33 %)\n");
+	CHECK_HAS(text, "rows\">\n4 1080000000 20000000\n5 1100000000 10000000\n</metadata>");
+	add(EVENT_RUN, 1300, 100, 0, &bare);
+	text = heatmap(NULL);
+	CHECK(!strstr(text, "<title>1.08 s"));
+	CHECK_HAS(text, "<title>1.10 s: 10.0 ms</title>");
+	CHECK_HAS(text, "<title>1.20 s: 20.0 ms</title>");
+}
+
+/* A long time has columns of several seconds, and begins with what was not cut. */
+TEST(a_heat_map_is_as_wide_as_the_picture)
+{
+	const struct writer_facts facts = { .tool = "profile",
+					    .host = "h",
+					    .kernel = "6.1",
+					    .duration_ns = 3600 * NS_PER_S,
+					    .cut_ns = 1200 * NS_PER_S + 1 };
+	const char *text;
+
+	p = profile_new("samples", NULL, NULL);
+	add(EVENT_SAMPLE, 1201000, 3, 0, &on_cpu);
+	text = heatmap(&facts);
+	CHECK_HAS(text, "data-first=\"1200000000000\" data-cell=\"60000000\" data-columns=\"801\"");
+	CHECK_HAS(text, "<title>1200.96 s: 3 samples</title>");
 }
