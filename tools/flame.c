@@ -33,6 +33,8 @@ static const struct opt opts[] = {
 	{ 0, "durations", "A,B",
 	  OPT_PARSED(struct options, picture.before_scale, options_parse_durations),
 	  "compare values per time: BEFORE took A, AFTER took B" },
+	{ 0, "shares", NULL, OPT_FLAG(struct options, shares), "compare shares of each run's total",
+	  "durations" },
 	{ 0, "top", "N", OPT_UINT(struct options, top, 1, UINT32_MAX),
 	  "print a table of N functions instead of a picture", "merge" },
 	{ 0, "merge", NULL, OPT_FLAG(struct options, merge),

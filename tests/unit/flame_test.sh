@@ -288,6 +288,20 @@ test_growth_beyond_the_noise_has_a_status()
 		"$flame" --diff --table --fail-over 5% "$dir"/run.[345] -- "$dir"/run.[012] >"$dir/out"
 }
 
+# Runs of another length differ in all values, and in no share.
+test_shares_of_runs_are_compared()
+{
+	counts 7919 1
+	for run in 1 3 5; do
+		awk '{ print $1, int($2 * 1.3 + 0.5) }' "$dir/run.$run" >"$dir/longer" && mv "$dir/longer" "$dir/run.$run"
+	done
+	"$flame" --diff --table --shares --fail-over 5% "$dir"/run.[012] -- "$dir"/run.[345] >"$dir/out" || return
+	awk '/^ .* f1$/ { exit !($4 < 800) }' "$dir/out" || { cat "$dir/out"; return 1; }
+	"$flame" --diff --table "$dir"/run.[012] -- "$dir"/run.[345] | awk '/^ .* f1$/ { gsub(",", ""); exit !($4 > 3000) }' &&
+		! "$flame" --diff --shares "$dir/run.0" "$dir/run.1" >"$dir/out" 2>"$dir/err" &&
+		grep -q '^flame: --shares needs --diff --table$' "$dir/err"
+}
+
 # Without samples, and with one run of each, nothing is known of the noise: any growth counts.
 test_unknown_noise_is_reported()
 {
@@ -356,7 +370,7 @@ for test in picture_adds_up merged_frames_add_up table_adds_up names_choose merg
 	differences differences_by_duration differences_in_one_file what_is_equal_has_no_colour \
 	bad_durations_are_refused remarks_are_no_functions fractions_are_scaled differences_of_fractions \
 	digits_without_space_are_rounded a_table_of_differences growth_beyond_the_noise_has_a_status \
-	unknown_noise_is_reported vanished_stacks_have_a_width \
+	shares_of_runs_are_compared unknown_noise_is_reported vanished_stacks_have_a_width \
 	a_table_of_reversed_stacks_is_refused what_is_about_the_picture_is_refused_without \
 	a_unit_that_cannot_be_read_back_is_refused closed_descriptors_are_not_used_for_files; do
 	"test_$test"

@@ -44,7 +44,8 @@ struct comparison {
 	size_t n;
 	unsigned int decimals;
 	double runs[N_SIDES], scales[N_SIDES];
-	double dispersion; /* variance of a value of 1; 0: unknown */
+	double first_total; /* with --shares, all runs are scaled to the first one's total */
+	double dispersion;  /* variance of a value of 1; 0: unknown */
 	struct entry all;
 };
 
@@ -72,20 +73,31 @@ static void add_value(struct values *values, double value)
 	values->squares += value * value;
 }
 
+/* Returns the factor for the values of a run with this total. */
+static double scale_of_run(struct comparison *c, double total)
+{
+	if (!c->how->shares || !(total > 0))
+		return 1;
+	if (!(c->first_total > 0))
+		c->first_total = total;
+	return c->first_total / total;
+}
+
 static void add_run(struct comparison *c, const struct calltree *tree, enum side side, bool is_now)
 {
 	struct functions *functions = functions_new(tree, false);
 	unsigned int decimals = calltree_decimals(tree);
-	struct calltree_value total = calltree_node(tree, CALLTREE_ROOT)->total;
+	struct calltree_value all = calltree_node(tree, CALLTREE_ROOT)->total;
+	double total = quantity_double(is_now ? all.now : all.before, decimals);
+	double scale = scale_of_run(c, total);
 
 	for (size_t i = 0; i < functions->n; i++) {
 		struct calltree_value self = functions->list[i].self;
 
 		add_value(&find_entry(c, &functions->list[i])->sides[side],
-			  quantity_double(is_now ? self.now : self.before, decimals));
+			  scale * quantity_double(is_now ? self.now : self.before, decimals));
 	}
-	add_value(&c->all.sides[side],
-		  quantity_double(is_now ? total.now : total.before, decimals));
+	add_value(&c->all.sides[side], scale * total);
 	c->decimals = decimals > c->decimals ? decimals : c->decimals;
 	functions_free(functions);
 	c->runs[side]++;

@@ -81,6 +81,8 @@ static int check_sides(const struct options *options)
 				 "(several runs: A1 A2 -- B1 B2)");
 	if (options->limit >= 0 && (!options->top || !compares))
 		return msg_error("--fail-over needs --diff --table");
+	if (options->shares && (!options->top || !compares))
+		return msg_error("--shares needs --diff --table");
 	return options->picture.before_scale > 0 && !compares
 		       ? msg_error("--durations needs --diff")
 		       : 0;

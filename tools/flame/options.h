@@ -14,7 +14,7 @@ struct options {
 	struct flamegraph picture;
 	struct name_filter names;
 	struct plain_options common;
-	bool merge, table;
+	bool merge, table, shares;
 	uint32_t top;	 /* rows of the table; 0: no table */
 	double limit;	 /* --fail-over, a share; negative: not given */
 	size_t n;	 /* files */
