@@ -33,6 +33,7 @@
 #define MAX_COLUMNS   (PICTURE_WIDTH - 2 * PAD)
 #define MAP_HEIGHT    (TOP + PARTS * CELL_HEIGHT + 40)
 #define SHADES	      9
+#define LABEL_WIDTH   70
 #define NO_BOX	      UINT32_MAX
 
 struct heatmap {
@@ -208,10 +209,10 @@ static void print_cell(const struct heatmap *map, size_t cell)
 	fprintf(map->f, "<title>%.2f s: %s</title></rect>\n", (double)start_ns / NS_PER_S, text);
 }
 
-/* Writes the times below the columns, at most ten of them. */
+/* Writes times below the columns. */
 static void print_axis(const struct heatmap *map)
 {
-	size_t step = map->n_columns / 10 + 1;
+	size_t step = (size_t)ceil(LABEL_WIDTH / column_width(map));
 
 	for (size_t i = 0; i < map->n_columns; i += step)
 		fprintf(map->f, "<text x=\"%.2f\" y=\"%d\">%" PRIu64 " s</text>\n",
@@ -267,7 +268,8 @@ static void print_picture(const struct heatmap *map)
 	const struct flamegraph picture = { .title = "All of the time",
 					    .unit = map->unit,
 					    .width = PICTURE_WIDTH,
-					    .in_html = true };
+					    .in_html = true,
+					    .inverted = true };
 	double height = MAP_HEIGHT + flamegraph_height(map->tree, &picture);
 
 	fprintf(map->f,

@@ -12,9 +12,10 @@
 
 #define SAMPLES_AT_ONCE 64
 
+/* A writer whose extension ends as another one's comes before it. */
 static const struct writer *const writers[] = {
-	&text_writer,  &md_writer,	&html_writer,	 &folded_writer, &svg_writer,
-	&pprof_writer, &firefox_writer, &heatmap_writer, &json_writer,	 &csv_writer,
+	&text_writer, &md_writer,    &html_writer,    &folded_writer, &heatmap_writer,
+	&svg_writer,  &pprof_writer, &firefox_writer, &json_writer,   &csv_writer,
 };
 
 const char *writer_names(void)
