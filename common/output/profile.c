@@ -19,12 +19,22 @@ struct entry {
 	const struct frame *frames[];
 };
 
+/* Memory of entries, which go together: from CHUNK_MAX on a mapping of its own, see malloc(3). */
+#define CHUNK_MIN 4096
+#define CHUNK_MAX (256 << 10)
+
+struct chunk {
+	struct chunk *next;
+	size_t size, used; /* in bytes, this head included */
+};
+
 struct profile {
 	const char *unit;
 	const struct column *columns; /* array of n_columns */
 	size_t n_columns;
 	struct strpool *names;	       /* all texts except for frames' */
 	struct frame_table *own_table; /* NULL: samples refer to the caller's frames */
+	struct chunk *chunks;	       /* memory of the entries, latest first */
 	struct entry **entries;	       /* sorted by profile_sort() */
 	size_t count, capacity;
 	struct hashtable table;
@@ -53,8 +63,10 @@ void profile_free(struct profile *p)
 {
 	if (!p)
 		return;
-	for (size_t i = 0; i < p->count; i++)
-		free(p->entries[i]);
+	for (struct chunk *chunk = p->chunks, *next; chunk; chunk = next) {
+		next = chunk->next;
+		free(chunk);
+	}
 	free(p->entries);
 	hashtable_free(&p->table, NULL);
 	free(p->scratch);
@@ -130,9 +142,34 @@ static struct sample intern_sample(struct profile *p, const struct sample *s)
 	return own;
 }
 
-static struct entry *new_entry(const struct sample *s)
+static size_t at_least(size_t a, size_t b)
 {
-	struct entry *e = mem_zalloc(1, sizeof(*e) + s->n_frames * sizeof(struct frame *));
+	return a > b ? a : b;
+}
+
+static void add_chunk(struct profile *p, size_t bytes)
+{
+	size_t size = p->chunks ? 2 * p->chunks->size : CHUNK_MIN;
+	struct chunk *chunk;
+
+	size = at_least(size < CHUNK_MAX ? size : CHUNK_MAX, sizeof(*chunk) + bytes);
+	chunk = mem_zalloc(1, size);
+	*chunk = (struct chunk){ p->chunks, size, sizeof(*chunk) };
+	p->chunks = chunk;
+}
+
+/* Returns zeroed memory that lasts as long as the profile. */
+static void *allocate(struct profile *p, size_t bytes)
+{
+	if (!p->chunks || p->chunks->size - p->chunks->used < bytes)
+		add_chunk(p, bytes);
+	p->chunks->used += bytes;
+	return (char *)p->chunks + p->chunks->used - bytes;
+}
+
+static struct entry *new_entry(struct profile *p, const struct sample *s)
+{
+	struct entry *e = allocate(p, sizeof(*e) + s->n_frames * sizeof(struct frame *));
 
 	e->sample = *s;
 	if (s->n_frames)
@@ -168,7 +205,7 @@ const struct sample *profile_add(struct profile *p, const struct sample *s)
 		merge_sample(p, &entry->sample, s);
 		return &entry->sample;
 	}
-	entry = new_entry(&own);
+	entry = new_entry(p, &own);
 	hashtable_add(&p->table, &entry->link, hash);
 	p->entries = mem_grow(p->entries, p->count, &p->capacity, sizeof(*p->entries));
 	p->entries[p->count++] = entry;

@@ -20,6 +20,9 @@
 
 struct places {
 	struct hashtable table;
+	struct known_place **numbered; /* by number */
+	uint32_t *unused;	       /* numbers to be used again */
+	size_t n_numbers, n_unused, numbers_cap;
 	struct frame_table *frames;
 	struct usyms *usyms;
 	struct kernelnames *kernelnames; /* NULL: none; the caller has warned */
@@ -52,6 +55,8 @@ void places_free(struct places *places)
 	if (!places)
 		return;
 	hashtable_free(&places->table, free_place);
+	free(places->numbered);
+	free(places->unused);
 	frame_table_free(places->frames);
 	free(places->own_programs);
 	free(places);
@@ -103,6 +108,29 @@ static struct known_place *find_place(const struct places *places, const struct 
 	return NULL;
 }
 
+/* Gives the place a number. `unused` has space for all numbers. */
+static void number_place(struct places *places, struct known_place *known)
+{
+	size_t cap = places->numbers_cap;
+
+	if (places->n_unused) {
+		known->number = places->unused[--places->n_unused];
+	} else {
+		places->numbered = mem_grow(places->numbered, places->n_numbers,
+					    &places->numbers_cap, sizeof(*places->numbered));
+		if (cap != places->numbers_cap)
+			places->unused = mem_realloc(places->unused, places->numbers_cap,
+						     sizeof(*places->unused));
+		known->number = (uint32_t)places->n_numbers++;
+	}
+	places->numbered[known->number] = known;
+}
+
+struct known_place *places_at(const struct places *places, uint32_t number)
+{
+	return places->numbered[number];
+}
+
 struct known_place *places_get(struct places *places, const struct place *place)
 {
 	uint64_t hash = hash_place(place);
@@ -115,6 +143,7 @@ struct known_place *places_get(struct places *places, const struct place *place)
 		if (place->function)
 			runtime_function_hold(place->function);
 		hashtable_add(&places->table, &known->link, hash);
+		number_place(places, known);
 	}
 	known->n_users++;
 	return known;
@@ -135,6 +164,7 @@ void places_release(struct places *places, struct known_place *known)
 		return;
 	drop_frames(known);
 	hashtable_remove(&places->table, &known->link);
+	places->unused[places->n_unused++] = known->number;
 	dso_release(known->place.location.dso);
 	if (known->place.function)
 		runtime_function_release(known->place.function);

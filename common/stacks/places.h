@@ -33,6 +33,7 @@ struct places;
 struct known_place {
 	struct hashlink link;
 	struct place place;
+	uint32_t number; /* for places_at() */
 	uint32_t n_users;
 	uint16_t n_frames;
 	bool is_own;			   /* belongs to one of the tracer's own BPF programs */
@@ -53,6 +54,9 @@ struct frame_table *places_frame_table(struct places *places);
 /* Returns the interned location equal to place, with one more user. */
 struct known_place *places_get(struct places *places, const struct place *place);
 void places_release(struct places *places, struct known_place *known);
+
+/* Returns the interned location with that number. */
+struct known_place *places_at(const struct places *places, uint32_t number);
 
 /* Looks up all new locations; see resolver_look_up(). */
 void places_look_up(struct places *places, void (*meanwhile)(void *arg), void *arg);

@@ -280,19 +280,17 @@ static void mark_replaced(const struct stack_def *def, uint32_t n_native, bool *
 #define WAKER_STACKS 2 /* number of stack ids among them: the first words */
 
 struct interned_stack {
-	struct hashlink link;
-	uint64_t id; /* key in the table, with STACK_ID_FOLDED */
-	uint32_t kind, reason;
-	uint64_t waker[WAKER_WORDS]; /* words of a STACK_WAKER, which has no locations */
-	struct stack_flaw flaw;	     /* flaw of a user stack */
-	char *file;		     /* copy of flaw.file; NULL: none */
-	unsigned int n_users;	     /* number of definitions that refer to the stack */
-	uint32_t used;		     /* latest epoch in which the stack was used */
+	struct hashlink link;	 /* by id, with STACK_ID_FOLDED */
+	struct stack_flaw *flaw; /* flaw of a user stack; NULL: none */
+	uint32_t n_users;	 /* number of definitions that refer to the stack */
+	uint32_t used;		 /* latest epoch in which the stack was used */
+	uint8_t kind, reason;
 	bool is_trimmed;
-	uint32_t n_trimmed; /* number of the tracer's own locations at the leaf */
-	uint32_t n;
-	struct known_place *places[]; /* leaf first */
+	uint16_t n_trimmed; /* number of the tracer's own locations at the leaf */
+	uint16_t n;
+	uint32_t places[]; /* numbers of n places, leaf first; of a STACK_WAKER its words */
 };
+_Static_assert(offsetof(struct interned_stack, places) % sizeof(uint64_t) == 0, "for words");
 
 /*
  * A process's definition of a stack; refers to an interned stack. The definitions of a process are
@@ -300,7 +298,6 @@ struct interned_stack {
  */
 struct definition {
 	struct hashlink link; /* by id */
-	uint64_t id;
 	struct interned_stack *stack;
 	struct definition *next; /* next definition of the same process */
 	uint32_t used_age;
@@ -361,7 +358,9 @@ void resolver_set_own(struct resolver *resolver, uint64_t *programs, size_t n)
 
 static void free_stack(struct interned_stack *stack)
 {
-	free(stack->file);
+	if (stack->flaw)
+		free((char *)stack->flaw->file);
+	free(stack->flaw);
 	free(stack);
 }
 
@@ -397,71 +396,102 @@ static struct interned_stack *find_id(const struct resolver *resolver, uint64_t 
 			       id); /* ids are unique */
 }
 
-/* Returns the interned stack with that id and marks it as used; NULL: none. */
-static struct interned_stack *find_interned(const struct resolver *resolver, uint64_t id)
+/* Marks an interned stack as used, unless it is NULL. */
+static struct interned_stack *use_stack(const struct resolver *resolver,
+					struct interned_stack *stack)
 {
-	struct interned_stack *stack = find_id(resolver, id);
-
 	if (stack)
 		stack->used = resolver->epoch;
 	return stack;
 }
 
-static size_t places_bytes(uint32_t n)
+static const uint64_t *waker_of(const struct interned_stack *stack)
 {
-	return n * sizeof(struct known_place *);
+	return stack->kind == STACK_WAKER ? (const void *)stack->places : NULL;
+}
+
+static size_t words_bytes(const struct interned_stack *stack)
+{
+	return stack->kind == STACK_WAKER ? WAKER_WORDS * sizeof(uint64_t)
+					  : stack->n * sizeof(stack->places[0]);
+}
+
+static const struct runtime *runtime_of(const struct interned_stack *stack)
+{
+	return stack->flaw ? stack->flaw->runtime : NULL;
 }
 
 static bool is_same(const struct interned_stack *a, const struct interned_stack *b)
 {
 	return a->kind == b->kind && a->reason == b->reason && a->n == b->n &&
-	       a->flaw.runtime == b->flaw.runtime &&
-	       !memcmp(a->waker, b->waker, sizeof(a->waker)) &&
-	       !memcmp(a->places, b->places, places_bytes(a->n));
+	       runtime_of(a) == runtime_of(b) && !memcmp(a->places, b->places, words_bytes(a));
 }
 
 static uint64_t hash_stack(const struct interned_stack *t)
 {
-	uint64_t hash = hash_words(t->waker, ARRAY_SIZE(t->waker));
+	uint64_t hash = hash_add(0, (uint64_t)t->kind << 32 | t->reason);
 
-	hash = hash_add(hash, (uint64_t)t->kind << 32 | t->reason);
+	if (t->kind == STACK_WAKER)
+		return hash_add(hash, hash_words(waker_of(t), WAKER_WORDS));
 	for (uint32_t i = 0; i < t->n; i++)
-		hash = hash_add(hash, (uintptr_t)t->places[i]);
+		hash = hash_add(hash, t->places[i]);
 	return hash;
+}
+
+static struct known_place *place_of(const struct resolver *resolver,
+				    const struct interned_stack *stack, uint32_t i)
+{
+	return places_at(resolver->places, stack->places[i]);
 }
 
 static void release_places(struct resolver *resolver, const struct interned_stack *stack)
 {
 	for (uint32_t i = 0; i < stack->n; i++)
-		places_release(resolver->places, stack->places[i]);
+		places_release(resolver->places, place_of(resolver, stack, i));
 }
 
-static struct interned_stack *add_stack(struct resolver *resolver,
-					const struct interned_stack *draft, uint64_t id)
+static struct stack_flaw *copy_flaw(const struct stack_flaw *flaw)
 {
-	struct interned_stack *stack = mem_zalloc(1, sizeof(*stack) + places_bytes(draft->n));
+	struct stack_flaw *copy = mem_zalloc(1, sizeof(*copy));
 
-	memcpy(stack, draft, sizeof(*draft) + places_bytes(draft->n));
-	stack->id = id;
-	if (draft->flaw.file)
-		stack->flaw.file = stack->file = mem_strdup(draft->flaw.file);
-	hashtable_add(&resolver->stacks, &stack->link, id);
+	*copy = *flaw;
+	copy->file = flaw->file ? mem_strdup(flaw->file) : NULL;
+	return copy;
+}
+
+/* Returns a stack without words, with memory for that many bytes of them. */
+static struct interned_stack *new_stack(uint32_t kind, uint32_t reason, size_t bytes)
+{
+	struct interned_stack *stack = mem_zalloc(1, sizeof(*stack) + bytes);
+
+	stack->kind = (uint8_t)kind;
+	stack->reason = (uint8_t)reason;
 	return stack;
 }
 
-/* Returns the interned stack equal to the draft, or a new one, which takes over its locations. */
-static struct interned_stack *intern_stack(struct resolver *resolver,
-					   const struct interned_stack *draft)
+static struct interned_stack *add_stack(struct resolver *resolver, struct interned_stack *draft,
+					uint64_t id)
+{
+	if (draft->flaw)
+		draft->flaw = copy_flaw(draft->flaw);
+	hashtable_add(&resolver->stacks, &draft->link, id);
+	return draft;
+}
+
+/* Returns the interned stack equal to the draft, which is freed, or adds the draft. */
+static struct interned_stack *intern_stack(struct resolver *resolver, struct interned_stack *draft)
 {
 	uint64_t id = hash_stack(draft) | STACK_ID_FOLDED;
 	struct interned_stack *stack;
 
 	while ((stack = find_id(resolver, id)) && !is_same(stack, draft))
 		id = (id + 1) | STACK_ID_FOLDED;
-	if (stack)
+	if (stack) {
 		release_places(resolver, draft);
-	else
+		free(draft);
+	} else {
 		stack = add_stack(resolver, draft, id);
+	}
 	stack->used = resolver->epoch;
 	return stack;
 }
@@ -579,13 +609,25 @@ static void find_kernel(const struct stack_def *def, struct place_list *list)
 static void take_places(struct resolver *resolver, const struct place_list *list,
 			struct interned_stack *draft)
 {
-	for (size_t i = 0; i < list->n; i++) {
-		draft->places[i] = places_get(resolver->places, &list->items[i]);
-		if (list->items[i].function)
-			runtime_function_release(list->items[i].function);
-		if (list->items[i].location.made) /* the name is valid for this perf map's size */
-			place_look_up(resolver->places, draft->places[i]);
+	for (; draft->n < list->n; draft->n++) {
+		const struct place *place = &list->items[draft->n];
+		struct known_place *known = places_get(resolver->places, place);
+
+		draft->places[draft->n] = known->number;
+		if (place->function)
+			runtime_function_release(place->function);
+		if (place->location.made) /* the name is valid for this perf map's size */
+			place_look_up(resolver->places, known);
 	}
+}
+
+static struct interned_stack *intern_waker(struct resolver *resolver, const void *words)
+{
+	size_t bytes = WAKER_WORDS * sizeof(uint64_t);
+	struct interned_stack *draft = new_stack(STACK_WAKER, 0, bytes);
+
+	memcpy(draft->places, words, bytes);
+	return intern_stack(resolver, draft);
 }
 
 /* Interns a definition's stack; locates user addresses at once, while their process is alive. */
@@ -594,33 +636,20 @@ static struct interned_stack *intern_definition(struct resolver *resolver,
 {
 	struct place_list *list = &resolver->found;
 	struct stack_flaw flaw = {};
-	struct interned_stack *draft, *stack;
+	struct interned_stack *draft;
 
+	if (def->kind == STACK_WAKER)
+		return intern_waker(resolver, def->words);
 	list->n = 0;
 	if (def->kind == STACK_USER)
 		find_user(resolver, def, list, &flaw);
 	else if (def->kind == STACK_KERNEL)
 		find_kernel(def, list);
-	draft = mem_zalloc(1, sizeof(*draft) + places_bytes((uint32_t)list->n));
-	draft->kind = def->kind;
-	draft->reason = def->reason;
-	draft->flaw = flaw;
-	draft->n = (uint32_t)list->n;
-	if (def->kind == STACK_WAKER)
-		memcpy(draft->waker, def->words, sizeof(draft->waker));
+	draft = new_stack(def->kind, def->reason, list->n * sizeof(draft->places[0]));
+	if (flaw.kind || flaw.runtime)
+		draft->flaw = &flaw;
 	take_places(resolver, list, draft);
-	stack = intern_stack(resolver, draft);
-	free(draft);
-	return stack;
-}
-
-static struct interned_stack *intern_waker(struct resolver *resolver,
-					   const uint64_t words[WAKER_WORDS])
-{
-	struct interned_stack draft = { .kind = STACK_WAKER };
-
-	memcpy(draft.waker, words, sizeof(draft.waker));
-	return intern_stack(resolver, &draft);
+	return intern_stack(resolver, draft);
 }
 
 /* Releases an interned stack by age, unless a definition refers to it. */
@@ -668,13 +697,15 @@ void resolver_end_report(struct resolver *resolver, uint64_t now_ns)
  * all their callees, and the kernel functions that run the programs. Stacks without the tracer's
  * programs are not trimmed.
  */
-static uint32_t count_tracer_frames(const struct interned_stack *stack)
+static uint16_t count_tracer_frames(const struct resolver *resolver,
+				    const struct interned_stack *stack)
 {
-	uint32_t first = stack->n;
+	uint16_t first = stack->n;
 
-	while (first > 0 && !stack->places[first - 1]->is_own)
+	while (first > 0 && !place_of(resolver, stack, first - 1U)->is_own)
 		first--;
-	while (first < stack->n && ksym_is_tracer(stack->places[first]->frames[0]->name))
+	while (first < stack->n &&
+	       ksym_is_tracer(place_of(resolver, stack, first)->frames[0]->name))
 		first++;
 	return first;
 }
@@ -684,11 +715,13 @@ static void look_up(struct resolver *resolver, struct interned_stack *stack)
 	bool is_answered = true;
 
 	for (uint32_t i = 0; i < stack->n; i++) {
-		place_look_up(resolver->places, stack->places[i]);
-		is_answered &= !stack->places[i]->is_unanswered;
+		struct known_place *known = place_of(resolver, stack, i);
+
+		place_look_up(resolver->places, known);
+		is_answered &= !known->is_unanswered;
 	}
 	if (stack->kind == STACK_KERNEL && !stack->is_trimmed)
-		stack->n_trimmed = count_tracer_frames(stack);
+		stack->n_trimmed = count_tracer_frames(resolver, stack);
 	stack->is_trimmed = is_answered;
 }
 
@@ -710,7 +743,7 @@ static const struct frame *const *stack_frames(struct resolver *resolver,
 	*n = 0;
 	list_frame(resolver, *n, NULL); /* so that even an empty list is not NULL */
 	for (uint32_t i = stack->n; i-- > stack->n_trimmed;) {
-		const struct known_place *place = stack->places[i];
+		const struct known_place *place = place_of(resolver, stack, i);
 
 		for (size_t k = place->n_frames; k-- > 0;)
 			list_frame(resolver, (*n)++, place->frames[k]);
@@ -816,12 +849,13 @@ void resolver_use(struct resolver *resolver, uint64_t id)
 	if (!definition || definition->stack->kind != STACK_WAKER)
 		return;
 	for (int i = 0; i < WAKER_STACKS; i++)
-		use_definition(resolver, definition->stack->waker[i]);
+		use_definition(resolver, waker_of(definition->stack)[i]);
 }
 
 static bool is_sound(const struct stack_def *def, size_t size)
 {
 	return size >= offsetof(struct stack_def, words) && def->n_words <= STACK_WORDS &&
+	       def->kind <= STACK_WAKER &&
 	       size >= offsetof(struct stack_def, words) + def->n_words * sizeof(def->words[0]) &&
 	       (def->kind != STACK_WAKER || def->n_words == WAKER_WORDS);
 }
@@ -839,7 +873,6 @@ void resolver_add(struct resolver *resolver, const struct stack_def *def, size_t
 		return;
 	}
 	definition = mem_zalloc(1, sizeof(*definition));
-	definition->id = def->id;
 	definition->used_age = resolver->age;
 	definition->stack = intern_definition(resolver, def);
 	definition->stack->n_users++;
@@ -854,9 +887,9 @@ static struct interned_stack *find_stack(const struct resolver *resolver, uint64
 	struct definition *definition;
 
 	if ((id & STACK_ID_FOLDED) == STACK_ID_FOLDED)
-		return find_interned(resolver, id);
+		return use_stack(resolver, find_id(resolver, id));
 	definition = use_definition(resolver, id);
-	return definition ? find_interned(resolver, definition->stack->id) : NULL;
+	return definition ? use_stack(resolver, definition->stack) : NULL;
 }
 
 /* Also folds a waker's stacks. A record may claim that one of them is a waker: no recursion. */
@@ -868,14 +901,14 @@ uint64_t resolver_fold(struct resolver *resolver, uint64_t id)
 	if (!stack)
 		return id;
 	if (stack->kind != STACK_WAKER)
-		return stack->id;
-	memcpy(words, stack->waker, sizeof(words));
+		return stack->link.hash;
+	memcpy(words, waker_of(stack), sizeof(words));
 	for (int i = 0; i < WAKER_STACKS; i++) {
 		part = find_stack(resolver, words[i]);
 		if (part && part->kind != STACK_WAKER)
-			words[i] = part->id;
+			words[i] = part->link.hash;
 	}
-	return intern_waker(resolver, words)->id;
+	return intern_waker(resolver, words)->link.hash;
 }
 
 static void free_known(struct resolver *resolver, struct definition *d)
@@ -890,7 +923,7 @@ static void release_owner(struct resolver *resolver, struct owner *owner,
 {
 	for (struct definition *d = owner->first, *next; d; d = next) {
 		next = d->next;
-		forgotten(d->id, arg);
+		forgotten(d->link.hash, arg);
 		free_known(resolver, d);
 	}
 	if (!find_owner(resolver, owner->pid)) /* otherwise the pid has been reused already */
@@ -921,7 +954,7 @@ static void forget_unused(const struct forgetting *f, struct owner *owner)
 			continue;
 		}
 		if (is_unused) {
-			f->forgotten(d->id, f->arg);
+			f->forgotten(d->link.hash, f->arg);
 			d->is_leaving = true;
 			d->used_age = f->resolver->age;
 		}
@@ -978,12 +1011,12 @@ struct resolved resolver_about(const struct resolver *resolver, uint64_t id)
 {
 	const struct interned_stack *stack = find_stack(resolver, id);
 	struct resolved about = { .reason = UNWIND_GOES_ON };
+	static const struct stack_flaw none;
 
-	if (stack && stack->kind == STACK_WAKER)
-		about.waker = stack->waker;
+	about.waker = stack ? waker_of(stack) : NULL;
 	if (!stack || stack->kind != STACK_USER)
 		return about;
 	about.reason = (int)stack->reason;
-	about.flaw = &stack->flaw;
+	about.flaw = stack->flaw ? stack->flaw : &none;
 	return about;
 }
