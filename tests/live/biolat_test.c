@@ -18,6 +18,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "fuse.h"
 #include "live.h"
 
@@ -113,8 +114,27 @@ static uint64_t bytes_of(const struct disk_counts *c)
 	return (c->read_sectors + c->written_sectors) * 512;
 }
 
-/* Traces the disk while the workload does what it was told. */
+/* Traces the disk while the workload does what it was asked to. */
 #define TRACE_DISK(work, ...) trace_work(work, ARGV("biolat", "-d", disk_name(), __VA_ARGS__))
+
+/* Traces a workload while its disk has that scheduler. NULL: the kernel hasn't. */
+static struct proc *trace_on_scheduler(const char *disk, const char *scheduler, struct proc *work,
+				       const char *const argv[])
+{
+	const char *path = text_of("/sys/class/block/%s/queue/scheduler", disk);
+	const char *before = file_read(path), *chosen = before ? strchr(before, '[') : NULL;
+	char name[32] = "none";
+	struct proc *tool;
+
+	if (chosen)
+		sscanf(chosen, "[%31[^]]", name);
+	if (!file_write(path, scheduler))
+		return NULL;
+	file_write(text_of("/sys/class/block/%s/queue/nr_requests", disk), "256");
+	tool = trace_work(work, argv);
+	file_write(path, name);
+	return tool;
+}
 
 /* ---- counts ---- */
 
@@ -480,7 +500,7 @@ TEST_UNLESS(disk_lacks, functions_of_runtimes_are_there_by_themselves)
 
 /* ---- a volume of the device mapper on an array of two disks ---- */
 
-#define NULL_NS 10000000 /* completion_nsec of null_blk: tests/vm/init */
+#define NULL_NS 20000000 /* completion_nsec of null_blk: tests/vm/init */
 
 static const char *const null_disks[] = { "nullb0", "nullb1" };
 
@@ -589,16 +609,60 @@ static const char *nulls_lack(void)
 	return access("/dev/nullb0", F_OK) ? "no disk of a known delay" : NULL;
 }
 
-TEST_UNLESS(nulls_lack, no_request_is_faster_than_its_disk)
+/* Returns the milliseconds that requests of the disk took, as the kernel counts them. */
+static uint64_t null_ms(void)
 {
-	struct proc *work = work_start("disk", "/dev/nullb0", "read", "40", "4096");
+	const char *rest = file_read("/proc/diskstats"), *line = line_with(&rest, " nullb0 ", "");
+	uint64_t ms = 0;
+
+	sscanf(strstr(line, "nullb0"), "%*s %*s %*s %*s %" SCNu64, &ms);
+	return ms;
+}
+
+/*
+ * Traces n reads of the disk, which handles one and delays the rest. The kernel counts the same
+ * time; no request is faster than the disk, and all together take no longer there than the run.
+ */
+static struct proc *trace_null(struct proc *work, uint64_t n, const char *scheduler)
+{
+	uint64_t before = null_ms(), start_ns = clock_now_ns(), device_ns, queue_ns, kernel_ns;
 	struct proc *tool =
-		trace_pid(work, "biolat", "-d", "nullb0", "--slower", "1ns", "--format", "json");
-	const char *rest = tool->out, *line;
+		trace_on_scheduler("nullb0", scheduler, work,
+				   argv_on(work, ARGV("biolat", "-d", "nullb0", "--slower", "1ns",
+						      "--format", "json")));
+	const char *rest = tool ? tool->out : "", *line;
 
 	while ((line = line_with(&rest, "\"slow_request\"", "")))
 		CHECK(json_sum(line, "slow_request", "device_ns") >= NULL_NS);
-	CHECK_EQ(truth_value(tool), 40);
+	if (!tool || work->status)
+		return NULL;
+	CHECK_EQ(truth_value(tool), n);
+	device_ns = json_sum(tool->out, "slow_request", "device_ns");
+	queue_ns = json_sum(tool->out, "slow_request", "queue_ns");
+	kernel_ns = (null_ms() - before) * 1000000;
+	printf("%" PRIu64 " requests: device %" PRIu64 ", queue %" PRIu64 ", kernel %" PRIu64
+	       " ns\n",
+	       n, device_ns, queue_ns, kernel_ns);
+	CHECK(device_ns <= clock_now_ns() - start_ns);
+	CHECK(queue_ns + device_ns <= kernel_ns + kernel_ns / 32 + 1000000);
+	CHECK(queue_ns + device_ns + kernel_ns / 32 + 1000000 >= kernel_ns);
+	return tool;
+}
+
+TEST_UNLESS(nulls_lack, time_of_requests_is_that_of_their_disk)
+{
+	trace_null(work_start("disk", "/dev/nullb0", "read", "40", "4096"), 40, "none");
+}
+
+/* Requests wait in the scheduler: the k-th for k - 1 others. */
+TEST_UNLESS(nulls_lack, time_of_requests_before_the_disk_is_not_the_disks)
+{
+	struct proc *work = work_start("disk", "/dev/nullb0", "uring", "16", "4096"), *tool;
+
+	tool = trace_null(work, 16, "mq-deadline");
+	if (!tool)
+		SKIP("no mq-deadline, or no io_uring");
+	CHECK(json_sum(tool->out, "slow_request", "queue_ns") > 16 * 15 / 4 * NULL_NS);
 }
 
 /* ---- a disk that hangs, and one that fails ---- */
@@ -769,27 +833,11 @@ TEST_UNLESS(disk_lacks, a_filter_selects_who_submits)
 	CHECK_EQ(hist_count_of(tool->out, NULL), 41);
 }
 
-/* Traces requests that a worker of the kernel issues, since the disk has a scheduler meanwhile. */
-static struct proc *trace_scheduled(struct proc *work, const char *const argv[])
-{
-	const char *path = text_of("/sys/class/block/%s/queue/scheduler", disk_name());
-	const char *before = file_read(path), *chosen = before ? strchr(before, '[') : NULL;
-	char name[32] = "none";
-	struct proc *tool;
-
-	if (chosen)
-		sscanf(chosen, "[%31[^]]", name);
-	if (!file_write(path, "mq-deadline"))
-		return NULL;
-	tool = trace_work(work, argv);
-	file_write(path, name);
-	return tool;
-}
-
 TEST_UNLESS(disk_lacks, requests_that_a_worker_issues_belong_to_who_submits)
 {
 	struct proc *work = work_start("disk", disk_path, "read", "41", "4096");
-	struct proc *tool = trace_scheduled(work, ARGV("biolat", "-d", disk_name(), "-P"));
+	struct proc *tool = trace_on_scheduler(disk_name(), "mq-deadline", work,
+					       ARGV("biolat", "-d", disk_name(), "-P"));
 
 	if (!tool)
 		SKIP("no mq-deadline");
@@ -800,8 +848,9 @@ TEST_UNLESS(disk_lacks, requests_that_a_worker_issues_belong_to_who_submits)
 TEST_UNLESS(disk_lacks, requests_without_room_have_no_other_owner)
 {
 	struct proc *work = work_start("disk", disk_path, "uring", "256", "4096");
-	struct proc *tool = trace_scheduled(work, ARGV("biolat", "-d", disk_name(), "-P",
-						       "--entries", "64", "--format", "json"));
+	struct proc *tool = trace_on_scheduler(disk_name(), "mq-deadline", work,
+					       ARGV("biolat", "-d", disk_name(), "-P", "--entries",
+						    "64", "--format", "json"));
 
 	if (!tool || work->status == 77)
 		SKIP("no mq-deadline, or no io_uring");
