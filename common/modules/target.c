@@ -178,6 +178,12 @@ bool target_follows(const struct run *run)
 	       (run->command && !target->no_follow && !(spec && spec->follows_if_asked));
 }
 
+/* Returns if the target is selected by more than processes and cgroups. */
+static bool is_partial(const struct target *target)
+{
+	return target->tids.count || target->comm;
+}
+
 static int check_target(struct run *run)
 {
 	struct target *target = target_of(run);
@@ -193,7 +199,9 @@ static int check_target(struct run *run)
 		return -EINVAL;
 	if (target->cgroup.id)
 		target->settings.tests |= FILTER_CGROUP;
-	return 0;
+	return conditions_check(&run->capture.conditions,
+				run->command || target->pids.count || target->cgroup.folder,
+				is_partial(target));
 }
 
 bool target_lists_pids(const struct run *run)
@@ -391,7 +399,7 @@ static int start_target(struct run *run)
 		.pids = target->pids.items,
 		.n_pids = target->pids.count,
 		.cgroup = target->cgroup.folder,
-		.is_partial = target->tids.count || target->comm,
+		.is_partial = is_partial(target),
 	};
 	if (tests & FILTER_TGIDS && !run->command)
 		err = fill_set(&target->pids);

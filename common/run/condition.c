@@ -50,8 +50,16 @@ pid_t *condition_target_list(const struct condition_target *target, size_t *n)
 	return pids;
 }
 
+/* Targets that a condition measures. */
+enum scope {
+	SCOPE_ANY,
+	SCOPE_ENTIRE,	 /* not single threads */
+	SCOPE_PROCESSES, /* as before, and not the whole machine */
+};
+
 struct condition_kind {
 	const char *prefix; /* beginning of the condition's text */
+	enum scope scope;
 	int (*parse)(struct condition *condition, const char *what, const char *rest);
 	int (*open)(struct condition *condition);
 	void (*test)(struct condition *condition, uint64_t interval_ns);
@@ -296,9 +304,6 @@ static uint64_t read_cpu(const struct condition_target *target)
 
 static int open_cpu(struct condition *condition)
 {
-	if (condition->all->target->is_partial)
-		return msg_error("--when %s: measures processes and cgroups (drop --tid or --comm)",
-				 condition->text);
 	condition->cpu_ns = read_cpu(condition->all->target);
 	return 0;
 }
@@ -314,18 +319,6 @@ static void test_cpu(struct condition *condition, uint64_t interval_ns)
 	percent = 100 * (double)(now_ns - before_ns) / (double)interval_ns;
 	if (percent > (double)condition->limit)
 		hold(condition, "%.0f %%", percent);
-}
-
-/* Checks that the target is a set of processes. */
-static int require_processes(struct condition *condition)
-{
-	const struct condition_target *target = condition->all->target;
-
-	return (target->n_pids || target->cgroup) && !target->is_partial
-		       ? 0
-		       : msg_error("--when %s: needs -p, a command or a cgroup (not --tid or "
-				   "--comm)",
-				   condition->text);
 }
 
 static void test_rss(struct condition *condition, uint64_t interval_ns)
@@ -370,12 +363,12 @@ static void test_runq(struct condition *condition, uint64_t interval_ns)
 		hold(condition, "%.0f %%", percent);
 }
 
-static int require_schedstat(struct condition *condition)
+static int require_schedstat(const struct condition *condition)
 {
-	if (access("/proc/self/schedstat", R_OK))
-		return msg_error("--when %s: the kernel has no /proc/PID/schedstat",
-				 condition->text);
-	return require_processes(condition);
+	return access("/proc/self/schedstat", R_OK)
+		       ? msg_error("--when %s: the kernel has no /proc/PID/schedstat",
+				   condition->text)
+		       : 0;
 }
 
 static int open_runq(struct condition *condition)
@@ -643,15 +636,10 @@ static int start_delays(struct condition *condition, int output)
 
 static int open_delays(struct condition *condition)
 {
-	int ends[2] = { -1, -1 }, err = 0;
+	int ends[2], err;
 
-	if (condition->all->target->is_partial)
-		err = msg_error("--when %s: measures processes and cgroups (drop --tid or --comm)",
-				condition->text);
-	else if (pipe2(ends, O_CLOEXEC))
-		err = msg_errno(-errno, "--when %s: pipe failed", condition->text);
-	if (err)
-		return err;
+	if (pipe2(ends, O_CLOEXEC))
+		return msg_errno(-errno, "--when %s: pipe failed", condition->text);
 	err = start_delays(condition, ends[1]);
 	close(ends[1]);
 	condition->fd = ends[0];
@@ -671,15 +659,15 @@ static int parse_signal(struct condition *condition, const char *what, const cha
 }
 
 static const struct condition_kind kinds[] = {
-	{ "psi:", parse_pressure, open_pressure, test_pressure },
-	{ "cpu>", parse_cpu, open_cpu, test_cpu },
-	{ "runq>", parse_cpu, open_runq, test_runq },
-	{ "runq:", parse_delay, open_delays, NULL },
-	{ "rss>", parse_rss, require_processes, test_rss },
-	{ "wait>", parse_wait, open_stalls, NULL },
-	{ "stall>", parse_stall, open_stalls, NULL },
-	{ "cmd:", parse_command, start_command, test_command },
-	{ "signal", parse_signal, NULL, NULL },
+	{ "psi:", SCOPE_ANY, parse_pressure, open_pressure, test_pressure },
+	{ "cpu>", SCOPE_ENTIRE, parse_cpu, open_cpu, test_cpu },
+	{ "runq>", SCOPE_PROCESSES, parse_cpu, open_runq, test_runq },
+	{ "runq:", SCOPE_ENTIRE, parse_delay, open_delays, NULL },
+	{ "rss>", SCOPE_PROCESSES, parse_rss, NULL, test_rss },
+	{ "wait>", SCOPE_PROCESSES, parse_wait, open_stalls, NULL },
+	{ "stall>", SCOPE_PROCESSES, parse_stall, open_stalls, NULL },
+	{ "cmd:", SCOPE_ANY, parse_command, start_command, test_command },
+	{ "signal", SCOPE_ANY, parse_signal, NULL, NULL },
 };
 
 int conditions_parse(const char *what, const char *text, void *dest)
@@ -701,6 +689,23 @@ int conditions_parse(const char *what, const char *text, void *dest)
 	if (condition.kind->parse(&condition, what, text + strlen(condition.kind->prefix)))
 		return -EINVAL;
 	conditions->list[conditions->n++] = condition;
+	return 0;
+}
+
+int conditions_check(const struct conditions *conditions, bool has_processes, bool is_partial)
+{
+	for (size_t i = 0; i < conditions->n; i++) {
+		const struct condition *condition = &conditions->list[i];
+
+		if (condition->kind->scope == SCOPE_PROCESSES && (!has_processes || is_partial))
+			return msg_error("--when %s: needs -p, a command or a cgroup (not --tid or "
+					 "--comm)",
+					 condition->text);
+		if (condition->kind->scope == SCOPE_ENTIRE && is_partial)
+			return msg_error("--when %s: measures processes and cgroups (drop --tid or "
+					 "--comm)",
+					 condition->text);
+	}
 	return 0;
 }
 

@@ -78,6 +78,12 @@ struct conditions {
 int conditions_parse(const char *what, const char *text, void *dest);
 
 /*
+ * Checks the target before the start. has_processes: it is a set of processes or a cgroup;
+ * is_partial: single threads. 0; or -EINVAL, printed: a condition can't measure it.
+ */
+int conditions_check(const struct conditions *conditions, bool has_processes, bool is_partial);
+
+/*
  * Begins to watch, once all members but `tested_ns` are set; they must stay valid. 0 or -errno,
  * printed.
  */

@@ -346,6 +346,8 @@ TEST(bad_captures_are_refused)
 		"rss>x",      "wait>1ms", "stall>",	"cmd:",		  "signals",
 		"runq:p98>1", "runq:p99", "never"
 	};
+	static const char *const of_processes[] = { "cpu>5",  "runq>5",	 "runq:p99>1ms",
+						    "rss>1M", "wait>1s", "stall>1s" };
 	const char *path = text_of("%s/r.txt", folder_make());
 
 	for (size_t i = 0; i < ARRAY_SIZE(conditions); i++)
@@ -354,5 +356,8 @@ TEST(bad_captures_are_refused)
 	CHECK_REFUSED("--once needs --when", "runqlat", "--once", "1");
 	CHECK_REFUSED("prometheus", "runqlat", "--when", "cpu>5", "--output",
 		      text_of("%s.prom", path), "1");
-	CHECK_STATUS(tool_try("runqlat", "--when", "rss>1M", "--output", path, "1"), 1);
+	CHECK_REFUSED("--when rss>1M", "runqlat", "--when", "rss>1M", "--output", path, "1");
+	for (size_t i = 0; i < ARRAY_SIZE(of_processes); i++)
+		CHECK_REFUSED(text_of("--when %s", of_processes[i]), "runqlat", "--when",
+			      of_processes[i], "--comm", "none", "--output", path, "1");
 }
