@@ -63,6 +63,24 @@ char *mem_escape(const char *s)
 	return escape_string(mem_zalloc(size, 1), size, s, NULL);
 }
 
+char *mem_escape_short(const char *s, size_t max)
+{
+	char *whole = mem_escape(s), *result;
+	size_t length = strlen(whole), part = max / 2 - 1;
+	const char *tail;
+
+	if (length <= max)
+		return whole;
+	tail = whole + length - part;
+	while ((whole[part] & 0xc0) == 0x80) /* inside of a character */
+		part--;
+	while ((*tail & 0xc0) == 0x80)
+		tail++;
+	result = mem_printf("%.*s..%s", (int)part, whole, tail);
+	free(whole);
+	return result;
+}
+
 void *mem_grow(void *p, size_t n, size_t *cap, size_t size)
 {
 	if (n < *cap)

@@ -199,9 +199,11 @@ static double percent(double part, double whole)
 }
 
 /* Returns the box's name, escaped, freed by the caller. */
-static char *box_name(const struct box *box)
+static char *box_name(const struct drawing *d, const struct box *box)
 {
-	return box->node ? mem_escape(box->node->name)
+	size_t max = d->how->name_max ? d->how->name_max : SIZE_MAX;
+
+	return box->node ? mem_escape_short(box->node->name, max)
 			 : mem_printf("(%" PRIu32 " narrow frames)", box->n_merged);
 }
 
@@ -216,7 +218,7 @@ static void print_quantity(const struct drawing *d, const char *before, uint64_t
 
 static void print_title(const struct drawing *d, const struct box *box)
 {
-	char *name = box_name(box);
+	char *name = box_name(d, box);
 
 	xml_print(d->f, name);
 	free(name);
@@ -264,7 +266,7 @@ static void print_label(const struct drawing *d, const struct box *box)
 
 	if (room < 3)
 		return;
-	name = box_name(box);
+	name = box_name(d, box);
 	fprintf(d->f, "<text x=\"%.2f\" y=\"%.1f\">", box_x(d, box) + 3, box_y(d, box) + 10.5);
 	if (xml_length(name) <= room) {
 		xml_print(d->f, name);

@@ -98,27 +98,10 @@ static double percent(uint64_t part, uint64_t whole)
 	return whole ? 100 * (double)part / (double)whole : 0;
 }
 
-/* Returns the name, escaped, without its middle if it is wider; freed by the caller. */
-static char *short_name(const char *name, size_t width)
-{
-	char *whole = mem_escape(name), head[NAME_WIDTH / 2], *result;
-	size_t length = strlen(whole);
-	const char *tail;
-
-	if (length <= width)
-		return whole;
-	tail = whole + length - width / 2 + 1;
-	while ((*tail & 0xc0) == 0x80) /* inside of a character */
-		tail++;
-	result = mem_printf("%s..%s", escape_string(head, width / 2, whole, NULL), tail);
-	free(whole);
-	return result;
-}
-
 /* Adds the frame before the text, which it frees. NULL, and the text stays: there is no space. */
 static char *prepend(char *text, const struct sample *s, size_t frame, size_t width)
 {
-	char *name = short_name(sample_frame(s, frame)->name, NAME_WIDTH), *longer;
+	char *name = mem_escape_short(sample_frame(s, frame)->name, NAME_WIDTH), *longer;
 
 	longer = mem_printf(*text ? "%s > %s" : "%s%s", name, text);
 	free(name);
@@ -173,7 +156,7 @@ static size_t count_managed(const struct sample *s)
 static char *goroutines_state(const struct sample *s)
 {
 	const char *mark = sample_frame(s, 0)->name, *state = strchr(mark, ':');
-	char *name = short_name(state ? state + 2 : mark + 1, STATE_WIDTH);
+	char *name = mem_escape_short(state ? state + 2 : mark + 1, STATE_WIDTH);
 	char *text = mem_printf("[%s", name);
 
 	free(name);
@@ -188,9 +171,10 @@ static char *goroutines_state(const struct sample *s)
 static char *shorten(const struct sample *s)
 {
 	size_t i = count_user(s), managed = count_managed(s), first = is_goroutines(s);
-	char *comm = first ? goroutines_state(s) : short_name(escape_no_name(s->comm), NAME_WIDTH);
+	char *comm =
+		first ? goroutines_state(s) : mem_escape_short(escape_no_name(s->comm), NAME_WIDTH);
 	char *text = mem_strdup(""), *longer, *result;
-	char *anchor = managed ? short_name(sample_frame(s, managed - 1)->name, NAME_WIDTH)
+	char *anchor = managed ? mem_escape_short(sample_frame(s, managed - 1)->name, NAME_WIDTH)
 			       : mem_strdup("");
 	size_t width = STACK_WIDTH - strlen(comm) - strlen(": .. > ");
 	size_t taken = managed ? strlen(anchor) + strlen(" > .. > ") : 0;

@@ -11,6 +11,8 @@
 #include "output/quantity.h"
 #include "output/writer.h"
 
+#define NAME_MAX_BYTES 200 /* of a picture that doesn't fit otherwise */
+
 /* Adds a child; frees the text of its name. */
 static uint32_t add_text(struct calltree *tree, uint32_t node, char *text, enum frame_kind kind)
 {
@@ -63,14 +65,14 @@ char *svg_subtitle(const struct writer_facts *facts, const char *unit)
 			  facts->lost ? lost : "");
 }
 
-/* Draws the picture, with fewer and wider frames until it fits. */
+/* Draws the picture until it fits: with short names, then with fewer and wider frames. */
 static void draw(FILE *f, const struct calltree *tree, struct flamegraph *picture, size_t max_bytes)
 {
 	char *text = NULL;
 	size_t size = 0;
 	FILE *drawn;
 
-	for (bool fits = false; !fits; picture->min_width *= 2) {
+	for (bool fits = false; !fits;) {
 		free(text);
 		text = NULL;
 		drawn = open_memstream(&text, &size);
@@ -79,6 +81,10 @@ static void draw(FILE *f, const struct calltree *tree, struct flamegraph *pictur
 		flamegraph_write(drawn, tree, picture);
 		fclose(drawn);
 		fits = size <= max_bytes || picture->min_width > picture->width;
+		if (!picture->name_max)
+			picture->name_max = NAME_MAX_BYTES;
+		else
+			picture->min_width *= 2;
 	}
 	fputs(text ? text : "", f);
 	free(text);

@@ -532,6 +532,35 @@ TEST(an_html_page_is_one_small_file)
 	CHECK(!strstr(page, "<script>evil") && !strstr(page, "<b>") && !strstr(page, "<?xml"));
 }
 
+/* The graph of one stack of long names, as of C++ templates, has all of its frames. */
+TEST(long_names_lack_their_middle_on_a_page)
+{
+	struct profile *p = profile_new("microseconds", NULL, NULL);
+	struct frame frames[128];
+	char *names[ARRAY_SIZE(frames)], *page, part[64];
+	size_t n;
+
+	for (size_t i = 0; i < ARRAY_SIZE(frames); i++) {
+		names[i] = mem_printf("f%zu<%04000d>::f%zu()", i, 0, i);
+		frames[i] = (struct frame){ names[i], FRAME_USER };
+	}
+	profile_add(p, &(struct sample){ .frames = frames,
+					 .n_frames = ARRAY_SIZE(frames),
+					 .comm = "app",
+					 .cpu = -1,
+					 .value = 1 });
+	page = written_by(&html_writer, p, &plain, &n);
+	profile_free(p);
+	CHECK(n <= 1000000);
+	for (size_t i = 0; i < ARRAY_SIZE(frames); i++) {
+		snprintf(part, sizeof(part), "<title>f%zu&lt;000", i);
+		CHECK_HAS(page, part);
+		snprintf(part, sizeof(part), "000&gt;::f%zu() (1", i);
+		CHECK_HAS(page, part);
+		free(names[i]);
+	}
+}
+
 /* Stacks that look the same on the page are one. */
 TEST(shortened_stacks_are_added)
 {
