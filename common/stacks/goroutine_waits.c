@@ -90,7 +90,7 @@ static const struct opt opts[] = {
 	{},
 };
 
-/* Returns an option that chooses among threads' waits; NULL: none was given. */
+/* Returns an option that goroutines don't have: it chooses threads, or their waits. */
 static const char *chosen_part(const struct run *run)
 {
 	static const char *const options[] = { "state",
@@ -100,13 +100,17 @@ static const char *chosen_part(const struct run *run)
 					       "min-block-time",
 					       "max-block-time",
 					       "tid",
+					       "comm",
+					       "cgroup",
+					       "container",
+					       "unit",
 					       "kernel-threads-only",
 					       "kernel-stacks-only" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
 		if (run_given(run, options[i]))
 			return options[i];
-	return NULL;
+	return run->is_metrics ? "format prometheus" : NULL;
 }
 
 static bool has_processes(const struct run *run)
@@ -116,29 +120,30 @@ static bool has_processes(const struct run *run)
 
 static bool is_wanted(const struct run *run)
 {
-	return waits_of(run)->mode != GOROUTINES_NO && has_processes(run) && !run->is_metrics &&
-	       !chosen_part(run);
+	return waits_of(run)->mode != GOROUTINES_NO && has_processes(run) && !chosen_part(run);
 }
 
 static int check_options(struct run *run)
 {
 	const struct goroutine_waits *waits = waits_of(run);
+	const char *request = waits->mode == GOROUTINES_ONLY ? "--goroutines only"
+			      : waits->per_goroutine	     ? "--per-goroutine"
+							     : NULL;
 
 	if (!run_wants(run, &goroutines_module)) {
 		if (run_given(run, "goroutines"))
 			return msg_error("--goroutines needs --wall");
 		return waits->per_goroutine ? msg_error("--per-goroutine needs --wall") : 0;
 	}
-	if (waits->per_goroutine && !is_wanted(run))
-		return msg_error("--per-goroutine: no goroutines are shown (needs -p PID or a "
-				 "command, and no selection of threads' waits)");
-	if (waits->mode != GOROUTINES_ONLY)
+	if (!request)
 		return 0;
 	if (!has_processes(run))
-		return msg_error("--goroutines only: needs processes (-p PID, or a command)");
-	return chosen_part(run) ? msg_error("--goroutines only and --%s exclude each other",
-					    chosen_part(run))
-				: 0;
+		return msg_error("%s: needs processes (-p PID, or a command)", request);
+	if (chosen_part(run))
+		return msg_error("%s and --%s exclude each other", request, chosen_part(run));
+	return waits->mode == GOROUTINES_NO
+		       ? msg_error("%s and --goroutines no exclude each other", request)
+		       : 0;
 }
 
 bool goroutine_waits_show(const struct run *run, const struct stack_key *key)

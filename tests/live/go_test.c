@@ -156,7 +156,11 @@ TEST_UNLESS(go_lacks, goroutines_are_kept_apart_on_request)
 	CHECK_EQ(lines_with(tool->out, ": select];runtime.goexit;main.waitSelect;"), 7);
 	CHECK_LACKS(tool->out, "[goroutine: ");
 	CHECK_REFUSED("--wall", "profile", "--per-goroutine", "-p", "1");
-	CHECK_REFUSED("no goroutines are shown", "offcputime", "--per-goroutine");
+	CHECK_REFUSED("needs processes", "offcputime", "--per-goroutine");
+	CHECK_REFUSED("no exclude", "offcputime", "--per-goroutine", "--goroutines", "no", "-p",
+		      "1");
+	tool = tool_run_on(work, "offcputime", "-f", "--comm", "none", "1");
+	CHECK_LACKS(tool->out, "[goroutine");
 }
 
 TEST_UNLESS(go_lacks, wall_time_has_waits_of_goroutines)
@@ -167,6 +171,8 @@ TEST_UNLESS(go_lacks, wall_time_has_waits_of_goroutines)
 	check_waits(tool, 7, SELECT);
 	CHECK_REFUSED("--wall", "profile", "--goroutines", "only", "-p", "1");
 	CHECK_REFUSED("--state", "offcputime", "--goroutines", "only", "--state", "D", "-p", "1");
+	CHECK_REFUSED("--format", "offcputime", "--goroutines", "only", "--format", "prometheus",
+		      "-p", "1");
 }
 
 static bool has_in_order(const char *line, const char *const *parts)
