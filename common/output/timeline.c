@@ -149,15 +149,16 @@ static int compare_events(const void *a, const void *b)
 	return order ? order : (x->part == x->value) - (y->part == y->value); /* throttled last */
 }
 
-/* Returns the name of the process's main thread; NULL: it has no event. */
+/* Returns the latest name of the process's main thread; NULL: it has no event. */
 static const char *find_process_name(const struct event *events, size_t n)
 {
 	uint32_t pid = events->sample->pid;
+	const char *name = NULL;
 
 	for (size_t i = 0; i < n && events[i].sample->pid == pid; i++)
 		if (events[i].sample->tid == pid)
-			return escape_no_name(events[i].sample->comm);
-	return NULL;
+			name = escape_no_name(events[i].sample->comm);
+	return name;
 }
 
 static size_t count_of_thread(const struct event *events, size_t n)

@@ -121,24 +121,26 @@ TEST(samples_stand_for_a_period)
 /* Ordered by process and thread; a track has its latest name, and the main thread's. */
 TEST(each_thread_has_a_track)
 {
-	struct sample other = on_cpu, renamed = on_cpu, alone = on_cpu;
+	struct sample other = on_cpu, renamed = on_cpu, alone = on_cpu, executed = on_cpu;
 	const char *text, *first, *second;
 
 	other.tid = 9;
 	renamed.tid = 9;
 	renamed.comm = "worker";
+	executed.comm = "program";
 	alone.pid = 6;
 	alone.tid = 8;
 	p = profile_new("samples", NULL, NULL);
 	add(EVENT_SAMPLE, 30, 1, 0, &renamed);
 	add(EVENT_SAMPLE, 10, 1, 0, &other);
 	add(EVENT_SAMPLE, 20, 1, 0, &on_cpu);
+	add(EVENT_SAMPLE, 40, 1, 0, &executed);
 	add(EVENT_SAMPLE, 20, 1, 0, &alone);
 	text = written(NULL);
 	CHECK_HAS(text, "\"threads\":[{\"name\":\"main\",\"pid\":\"6\","
 			"\"tid\":8,\"isMainThread\":false,");
-	first = strstr(text, "{\"name\":\"main\",\"processName\":\"main\"");
-	second = strstr(text, "{\"name\":\"worker\",\"processName\":\"main\"");
+	first = strstr(text, "{\"name\":\"program\",\"processName\":\"program\"");
+	second = strstr(text, "{\"name\":\"worker\",\"processName\":\"program\"");
 	CHECK(first && second && first < second);
 }
 
