@@ -442,14 +442,11 @@ static uint64_t make_code(uint64_t start, uint64_t own, uint64_t inlined)
 	return object;
 }
 
-static const char *resolve_return(struct v8_calls *calls, const struct runtime_function *function,
-				  uint64_t pc)
+static const char *resolve_at(struct v8_calls *calls, const struct runtime_function *function,
+			      const struct runtime_position *position)
 {
-	const struct runtime_position position = {
-		.word = 1, .pc = pc, .is_return = true, .is_made = true
-	};
 	struct runtime_call found[RUNTIME_MAX_CALLS];
-	size_t n = v8_calls_resolve(calls, function, &position, found);
+	size_t n = v8_calls_resolve(calls, function, position, found);
 	static char text[256];
 
 	text[0] = '\0';
@@ -459,6 +456,27 @@ static const char *resolve_return(struct v8_calls *calls, const struct runtime_f
 		runtime_function_free(found[i].function);
 	}
 	return text;
+}
+
+static const char *resolve_return(struct v8_calls *calls, const struct runtime_function *function,
+				  uint64_t pc)
+{
+	const struct runtime_position position = {
+		.word = 1, .pc = pc, .is_return = true, .is_made = true
+	};
+
+	return resolve_at(calls, function, &position);
+}
+
+/* Resolves a leaf, with a return address on top of its stack. */
+static const char *resolve_leaf(struct v8_calls *calls, const struct runtime_function *function,
+				uint64_t pc, uint64_t top)
+{
+	const struct runtime_position position = {
+		.word = 1, .pc = pc, .is_made = true, .has_index = true, .index = top | V8_IS_RETURN
+	};
+
+	return resolve_at(calls, function, &position);
 }
 
 TEST(inlined_functions_are_those_of_the_code_that_is_there_now)
@@ -483,6 +501,9 @@ TEST(inlined_functions_are_those_of_the_code_that_is_there_now)
 	CHECK_STR(resolve_return(calls, function, start + 8), "first own ");
 	area[7] = make_code(start, own, make_shared(text("second"), script, 3));
 	CHECK_STR(resolve_return(calls, function, start + 8), "second own ");
+	CHECK_STR(resolve_leaf(calls, function, start + 4096, start + 8), "second own ");
+	CHECK_STR(resolve_leaf(calls, function, start + 4, start + 8),
+		  "own "); /* an earlier call */
 	runtime_function_free(function);
 	v8_calls_free(calls);
 }

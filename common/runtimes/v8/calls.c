@@ -325,19 +325,21 @@ static void add_call(struct frame *frame, struct known *function, uint32_t line)
 
 /*
  * Adds the leaf's function, if optimized code of another function than the frame's runs: its own
- * frame doesn't exist yet, or any more, so the frame is its caller's.
+ * frame doesn't exist yet, or any more, so the frame is its caller's. Returns true if optimized
+ * code of the frame's function runs.
  */
-static void add_leaf(struct v8_calls *calls, const struct about *about, uint64_t pc,
+static bool add_leaf(struct v8_calls *calls, const struct about *about, uint64_t pc,
 		     struct frame *frame)
 {
 	struct v8_machine_code code;
 	struct known *known;
 
 	if (!v8_code_find(&calls->heap, about->tid, pc, &code) || !code.shared)
-		return;
+		return false;
 	known = name_function(calls, code.shared, about->tid);
 	if (known && !is_of(known, about))
 		add_call(frame, known, 0);
+	return is_of(known, about);
 }
 
 /* Adds the functions at a return address. False: unknown. */
@@ -384,8 +386,10 @@ static void find_calls(struct v8_calls *calls, const struct about *about,
 {
 	bool has_return = position->has_index && position->index & V8_IS_RETURN;
 
-	if (about->script_id && position->is_made && !position->is_return)
-		add_leaf(calls, about, position->pc, frame);
+	/* A frame of its own may have an earlier call's return address on top: in an unset slot. */
+	if (about->script_id && position->is_made && !position->is_return &&
+	    add_leaf(calls, about, position->pc, frame))
+		has_return = false;
 	if (about->script_id && position->is_made && position->is_return &&
 	    add_result(calls, about, position->word, position->pc, frame))
 		return;
