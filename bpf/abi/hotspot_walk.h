@@ -23,7 +23,7 @@
 #define HOTSPOT_POPS	       8
 #define HOTSPOT_FRAME_MAX      (1U << 20) /* bytes */
 
-/* Notes that the current frame, of deoptimized code, would have returned to pc. */
+/* Notes that the current frame, of deoptimized code or in a stub, returns to pc. */
 UNWIND_INLINE void hotspot_note_pc(struct unwind_state *s, struct hotspot_walk *w, __u64 pc);
 
 /* Return hotspot_returns() and hotspot_find_sub(). */
@@ -216,13 +216,11 @@ UNWIND_INLINE bool hotspot_returns(const struct hotspot_walk *w, __u32 at)
 	return false;
 }
 
-/* Returns true in stubs that follow a method and are entered without its frame. */
+/* Returns true in stubs of polls, which follow a method and are entered without its frame. */
 UNWIND_INLINE bool hotspot_is_frameless_stub(const struct hotspot_walk *w)
 {
 	__u8 a = hotspot_code(w, 0), b = hotspot_code(w, 1), c = hotspot_code(w, 2);
 
-	if (a == 0x48 && b == 0xbb) /* mov $method,%rbx; jmp: a static call that isn't linked */
-		return hotspot_code(w, 10) == 0xe9 || hotspot_code(w, 10) == 0x49;
 	if (a == 0x4c && b == 0x8d && c == 0x15) /* lea n(%rip),%r10; mov %r10,n(%r15); jmp */
 		return hotspot_code(w, 7) == 0x4d && hotspot_code(w, 8) == 0x89;
 	if (a == 0x49 && b == 0xba) /* mov $n,%r10; mov %r10,n(%r15); jmp */
@@ -406,11 +404,28 @@ UNWIND_INLINE __u32 hotspot_find_pushed(struct unwind_state *s, struct hotspot_w
 	return 8;
 }
 
+/*
+ * Where there is no return address above the frame, the code has pushed something, or is a stub that
+ * follows a method: calls from its body come to stubs that link them, and polls after its frame has
+ * gone.
+ */
 UNWIND_INLINE void hotspot_judge_all(struct unwind_state *s, struct hotspot_walk *w)
 {
+	__u64 address = 0;
+
 	hotspot_judge(s, w);
-	if (w->to_cfa == w->frame_bytes && !hotspot_is_frame(s, w, w->to_cfa))
+	if (w->to_cfa != w->frame_bytes || hotspot_is_frame(s, w, w->to_cfa))
+		return;
+	if (!unwind_read(s, &address, sizeof(address), s->sp) ||
+	    !hotspot_is_return(s, w, address)) {
 		w->to_cfa += hotspot_find_pushed(s, w);
+	} else if (address - w->begin < w->end - w->begin) {
+		hotspot_note_pc(s, w, address);
+		w->to_cfa += 8;
+	} else {
+		w->to_cfa = 8;
+		w->has_saved_bp = false;
+	}
 }
 
 /* Leaves a compiled method. */

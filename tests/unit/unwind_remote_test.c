@@ -360,7 +360,10 @@ TEST(a_copied_stack_ends_in_code_of_java)
 	CHECK_EQ(reason, UNWIND_BAD_RULE);
 }
 
-/* Blocks of code that were freed and merged keep their parts' entries in the map of segments. */
+/*
+ * Blocks of code that were freed and merged keep their parts' entries in the map of segments. Stubs
+ * that follow a method are entered by a call from it, or after its frame has gone.
+ */
 TEST(a_compiled_method_is_found_through_many_segments)
 {
 	enum { SEGMENT = 32, N = 40 };
@@ -372,16 +375,18 @@ TEST(a_compiled_method_is_found_through_many_segments)
 	} block = { .used = 1, .method = 8, .name = "nmethod", .frame_words = 2 };
 	static uint8_t segments[N];
 	const uint64_t base = (uint64_t)&block, ip = (uint64_t)&block.code[(N - 4) * SEGMENT];
-	const uint64_t stack[] = { 0, ip + 8, 0, 0 };
+	const uint64_t other = (uint64_t)&block.code[8], stack[] = { 0, ip + 8, 0, 0 },
+		       linking[] = { ip + 8, 0, ip + 16, 0 }, polling[] = { other, 0, ip + 16, 0 };
 	const struct unwind_mapping mappings[] = { { .end = UINT64_MAX } };
 	struct runtime_process runtime = { .kind = RUNTIME_HOTSPOT };
 	struct hotspot_layout *l = &runtime.hotspot;
 
 	memset(segments, 1, sizeof(segments));
 	segments[0] = 0;
-	block.begin = (uint64_t)block.code;
-	block.end = block.begin + sizeof(block.code);
-	block.code[ip + 8 - 5 - block.begin] = 0xe8; /* call */
+	block.begin = (uint64_t)&block.code[SEGMENT];
+	block.end = (uint64_t)&block.code[sizeof(block.code)];
+	for (size_t i = 8 - 5; i < sizeof(block.code); i += 8)
+		block.code[i] = 0xe8; /* call */
 	*l = (struct hotspot_layout){ .heaps[0] = { base, base + sizeof(segments) * SEGMENT,
 						    (uint64_t)segments },
 				      .log2_segment = 5,
@@ -400,6 +405,11 @@ TEST(a_compiled_method_is_found_through_many_segments)
 	CHECK_EQ(walk(&(struct unwind_regs){ .ip = ip, .sp = (uint64_t)stack }, ours, MAX_FRAMES),
 		 2);
 	CHECK_EQ(ours[1], ip + 8);
+	walk(&(struct unwind_regs){ .ip = ip, .sp = (uint64_t)linking }, ours, MAX_FRAMES);
+	CHECK_EQ(ours[0], ip + 8);
+	CHECK_EQ(ours[1], ip + 16);
+	walk(&(struct unwind_regs){ .ip = ip, .sp = (uint64_t)polling }, ours, MAX_FRAMES);
+	CHECK_EQ(ours[1], other);
 }
 
 /* Where rbp is the caller's, or points to a frame that is being made (the last case). */
