@@ -15,6 +15,10 @@
  *	hole    another function is missing
  *	wrong   a function that doesn't run, or another order
  *
+ * With --perf-basic-prof, the function of each frame in generated code is compared with the one that
+ * V8's own perf map has at the address, too; with --interpreted-frames-native-stack, interpreted
+ * functions have such code.
+ *
  * Fails if any is wrong, or more than 1 % are holes.
  */
 #include <ctype.h>
@@ -27,6 +31,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -40,6 +45,7 @@
 #include "runtimes/v8/calls.h"
 #include "runtimes/v8/v8.h"
 #include "runtimes/v8/walk.h"
+#include "symbols/jitmap.h"
 #include "unwind/unwind_remote.h"
 
 #define MAX_SHADOWS 64
@@ -73,6 +79,10 @@ static struct oracle {
 		struct runtime_function *function;
 	} defined[STACK_WORDS];
 	size_t n_defined;
+	struct jitmap *map; /* NULL: V8 doesn't write one */
+	struct {
+		unsigned long equal, different, absent, leaf;
+	} in_map;
 	char text[65536]; /* the last stack, for people */
 } o;
 
@@ -117,6 +127,16 @@ static void read_mappings(void)
 	o.view.n_mappings = slice.count;
 }
 
+static bool is_generated(uint64_t pc)
+{
+	size_t i = 0;
+
+	while (i < o.view.n_mappings && o.view.mappings[i].end <= pc)
+		i++;
+	return i < o.view.n_mappings && o.view.mappings[i].start <= pc &&
+	       !o.view.mappings[i].n_pages;
+}
+
 static int open_file(const char *path)
 {
 	struct elf64 elf;
@@ -133,6 +153,88 @@ static int open_file(const char *path)
 	o.instance = (struct runtime_instance){ .pid = o.pid, .file = o.file, .lines = true };
 	o.process.serial = 1;
 	return v8_code.describe(&o.instance, &o.process);
+}
+
+/* ---- V8's perf map ---- */
+
+static void open_map(void)
+{
+	char path[64];
+	int root_fd;
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/root", o.pid);
+	root_fd = open(path, O_PATH | O_CLOEXEC);
+	o.map = jitfile_open(root_fd, o.pid, &st);
+	close(root_fd);
+}
+
+/* Returns what the map says of a function's code, "name file:line:column"; NULL: no function. */
+static const char *in_map(uint64_t pc)
+{
+	static const char *const kinds[] = { "JS:", "Eval:", "Script:" };
+	const char *name;
+	struct stat st;
+
+	if (!o.map || fstat(jitmap_fd(o.map), &st))
+		return NULL;
+	name = jitmap_name(o.map, jitmap_find(o.map, pc, (uint64_t)st.st_size));
+	for (size_t i = 0; name && i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (!strncmp(name, kinds[i], strlen(kinds[i]))) {
+			name += strlen(kinds[i]);
+			return name + strspn(name, "~^+*'"); /* kind of code */
+		}
+	return NULL;
+}
+
+static bool is_end(const char *text, size_t n, const char *end)
+{
+	size_t n_end = strlen(end);
+
+	return n_end <= n && !memcmp(text + n - n_end, end, n_end);
+}
+
+/* Compares a function with the map's; one without a name is named by its location. */
+static bool is_mapped(const char *mapped, const char *name, const char *file)
+{
+	const char *location = strrchr(mapped, ' ');
+	size_t n_name = location ? (size_t)(location - mapped) : strlen(mapped), n_file = 0;
+
+	if (!location)
+		return !strcmp(mapped, name);
+	location++;
+	if (!n_name)
+		return is_end(location, strlen(location), file ? name : "");
+	for (size_t i = 0, colons = 0; location[i]; i++)
+		if (location[strlen(location) - 1 - i] == ':' && ++colons == 2)
+			n_file = strlen(location) - 1 - i;
+	return (strlen(name) == n_name || strlen(name) == V8_NAME_BYTES - 1) &&
+	       !memcmp(mapped, name, strlen(name)) && (!file || is_end(location, n_file, file));
+}
+
+/*
+ * Compares the function of a frame with the map's; NULL: it has none. At the leaf, it is its caller
+ * while its frame is not made yet, or no longer there.
+ */
+static void compare_with_map(uint64_t pc, bool is_leaf, bool is_caller, const char *name,
+			     const char *file)
+{
+	const char *mapped = is_generated(pc) ? in_map(pc) : NULL;
+
+	if (!mapped)
+		return;
+	if (!name) {
+		*(is_leaf ? &o.in_map.leaf : &o.in_map.absent) += 1;
+		if (!is_leaf)
+			fprintf(stderr, "%#llx: absent, in the map %s\n", (unsigned long long)pc,
+				mapped);
+	} else if (is_mapped(mapped, name, file))
+		o.in_map.equal++;
+	else if (is_leaf && is_caller)
+		o.in_map.leaf++;
+	else if (o.in_map.different++ < 20)
+		fprintf(stderr, "%#llx: %s (%s), in the map %s\n", (unsigned long long)pc, name,
+			file ? file : "", mapped);
 }
 
 /* ---- a stack ---- */
@@ -153,16 +255,6 @@ static const struct runtime_function *function_of(uint64_t word)
 		if (o.defined[i].word == word)
 			return o.defined[i].function;
 	return NULL;
-}
-
-static bool is_generated(uint64_t pc)
-{
-	size_t i = 0;
-
-	while (i < o.view.n_mappings && o.view.mappings[i].end <= pc)
-		i++;
-	return i < o.view.n_mappings && o.view.mappings[i].start <= pc &&
-	       !o.view.mappings[i].n_pages;
 }
 
 /* Returns the number in a name, as in "Class.f12_name"; 0: none. */
@@ -235,11 +327,15 @@ static void add_frame(struct numbers *ours, uint64_t word, uint64_t index, uint6
 		return;
 	n = v8_code.resolve(&o.instance, function, &position, calls);
 	for (size_t i = 0; i < n; i++) {
-		const char *name = calls[i].function ? calls[i].function->name : function->name;
+		const struct runtime_function *f = calls[i].function ? calls[i].function : function;
+		const char *name = f->name;
 
 		sscanf(name, "thread%d_", thread);
 		add(ours, number_of(name));
 		note(name, pc, i + 1 < n);
+		if (is_return ? i + 1 == n : !i)
+			compare_with_map(pc - is_return, !is_return, index & V8_IS_RETURN, name,
+					 f->file);
 		runtime_function_free(calls[i].function);
 	}
 	o.n_functions += n;
@@ -252,6 +348,7 @@ static size_t read_stack(pid_t tid, const struct unwind_regs *regs, struct numbe
 {
 	static uint64_t words[STACK_WORDS];
 	static struct native_frames native;
+	static bool named[STACK_DEPTH];
 	struct runtime_thread t = { .tid = tid,
 				    .tgid = (uint32_t)o.pid,
 				    .process = o.process,
@@ -275,6 +372,7 @@ static size_t read_stack(pid_t tid, const struct unwind_regs *regs, struct numbe
 	o.n_incomplete += reason != UNWIND_COMPLETE;
 	o.n_defined = 0;
 	o.text[0] = 0;
+	memset(named, 0, sizeof(named));
 	n = v8_code.walk(&t, words, STACK_WORDS, &is_cut);
 	for (size_t i = t.n_native, frame = 0; i < n; i++) {
 		if (runtime_is_segment(words[i])) {
@@ -285,8 +383,12 @@ static size_t read_stack(pid_t tid, const struct unwind_regs *regs, struct numbe
 		add_frame(ours, words[i], index, stack_address(words[frame]),
 			  frame && !stack_is_exact(words[frame]), thread);
 		i += index != 0;
-		frame++;
+		named[frame++] = true;
 	}
+	for (size_t i = 0; i < t.n_native; i++)
+		if (!named[i])
+			compare_with_map(stack_address(words[i]) - (i && !stack_is_exact(words[i])),
+					 !i, false, NULL, NULL);
 	for (size_t i = 0; i < o.n_defined; i++)
 		runtime_function_free(o.defined[i].function);
 	return n - t.n_native;
@@ -454,7 +556,10 @@ static int report(void)
 	for (int i = 0; i < N_VERDICTS; i++)
 		printf(" %s %.3f %%", names[i], n ? 100.0 * (double)o.counts[i] / (double)n : 0.0);
 	printf("\n");
-	return !n || o.counts[WRONG] || o.counts[HOLE] * 100 > n;
+	if (o.map)
+		printf("  perf map: %lu equal, %lu different, %lu absent, %lu absent at the leaf\n",
+		       o.in_map.equal, o.in_map.different, o.in_map.absent, o.in_map.leaf);
+	return (!n && !o.map) || o.in_map.different || o.counts[WRONG] || o.counts[HOLE] * 100 > n;
 }
 
 int main(int argc, char **argv)
@@ -472,6 +577,7 @@ int main(int argc, char **argv)
 	o.own = own_tables_new();
 	read_mappings();
 	find_shadows();
+	open_map();
 	for (long i = 0; i < n_samples; i++) {
 		usleep(300 + (unsigned int)rand_r(&seed) % 500);
 		sample_all();
