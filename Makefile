@@ -31,7 +31,7 @@ endif
 export ARCH CROSS_COMPILE
 
 O          ?= build
-# Of another build, to be shared: PARTS has what SAN and LDFLAGS don't change (BPF objects, skeletons, generated
+# Shared with another build: PARTS has what SAN and LDFLAGS don't change (BPF objects, skeletons, generated
 # headers), OBJECTS what LDFLAGS alone don't (the library).
 PARTS      ?= $(O)
 OBJECTS    ?= $(O)

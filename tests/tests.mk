@@ -206,7 +206,7 @@ SAN_MAKE  = +$(Q)$(MAKE) --no-print-directory O='$(O)/san' PARTS='$(O)' OBJECTS=
 check-san: ## the same with sanitizers, in O/san
 	$(SAN_MAKE) check
 
-# What reads files and memory of others is on these floors, which need no other.
+# Tests of code that reads files and memory of other processes: it is on these floors and needs no other.
 TOOL_FOLDERS  := $(patsubst tools/%/,%,$(wildcard tools/*/))
 READER_FLOORS := base elf process probes output symbols runtimes unwind
 READERS       := $(filter-out $(UNITS_NOT_$(ARCH)),tests/unit/folded_test.c $(shell grep -l -E \
@@ -227,7 +227,7 @@ test: ## what proves the tools on this machine: a quarter of an hour, with one c
 test-all: ## the rest: other kernels, packages, formats, a browser, all sanitizers: half an hour
 	$(Q)MAKE='$(MAKE)' O='$(O)' tests/all rest
 
-# What the stages of "make test" run.
+# Builds what the stages of "make test" run.
 test-files: all $(STATIC_BIN) $(UNITS) live-files lint-files $(ORACLE_FILES) $(O)/tests/v8/oracle $(CFI_FILES) $(SYMBOLS_FILES)
 
 test-deps: ## install what "make test" needs
@@ -236,7 +236,7 @@ test-deps: ## install what "make test" needs
 test-all-deps: ## install what "make test-all" needs on top
 	$(Q)scripts/deps build test vm rest browser formats package
 
-# What one of them needs.
+# Installs what one of the stages needs.
 vm-deps browser-deps formats-deps package-deps: %-deps:
 	$(Q)scripts/deps build $*
 
@@ -264,7 +264,7 @@ faults: $(O)/tests/live/faults_test $(BINS) $(WORKS) ## each tool with every fau
 
 live-files: $(BINS) $(LIVES) $(WORKS) $(ORACLE_OBJECTS)
 
-# What includes are looked for in.
+# Builds generated files that sources include.
 lint-files: $(patsubst %,$(PARTS)/skel/%.skel.h,$(TRACERS) waits kernel_stacks oracle recall probes) $(OBJECTS)/static/toolset.h \
 	    $(GENERATED) $(addprefix $(PARTS)/embed/flamegraph.,css.h js.h)
 
@@ -327,7 +327,7 @@ vm-oracle: ## the oracle of stacks on those kernels
 	$(VM_MAKE) vm-files $(ORACLE_FILES:$(O)/%=$(O)/vm/%)
 	$(Q)$(VM_RUN) VM_TESTS=oracle VM_TEST_LIMIT=2000 VM_LIMIT=1500 tests/vm/run $(KERNELS)
 
-# Of each release of Python that Debian has.
+# Runs with each release of Python that Debian has.
 vm-python: ## frames of Python there: 3.9, 3.11, 3.13, 3.14 and 3.15
 	$(VM_MAKE) vm-files
 	$(Q)for each in bullseye/python3.9 bookworm/python3.11 trixie/python3.13 sid/python3.14 sid/python3.15; do \

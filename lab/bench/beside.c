@@ -78,7 +78,7 @@ static int start(struct child *child, char **argv, int said_fd)
 	return 0;
 }
 
-/* Whether the child has said the word by now. */
+/* Reads the child's output so far. Returns true if it has the word. */
 static bool has_said(struct child *child, const char *word)
 {
 	size_t room = sizeof(child->said) - 1 - child->n_said;
@@ -157,7 +157,7 @@ static double read_maps_mb(pid_t pid)
 	return bytes / (1 << 20);
 }
 
-/* What is resident in it, but for BPF maps that it has mapped; see proc(5), Pss. */
+/* Returns the resident MB of a process, without BPF maps that it has mapped; see proc(5), Pss. */
 static double read_own_mb(pid_t pid)
 {
 	char path[64], *text, *rest;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a tool's file takes on disk. */
+/* The size of a tool's file on disk. */
 #ifndef BINARY_H
 #define BINARY_H
 

@@ -9,7 +9,7 @@ BEGIN {
 
 function log10(x) { return log(x) / log(10) }
 
-# What panel p shows of the line.
+# Returns the value of the line that panel p shows.
 function figure(p)
 {
 	return p == 1 ? $5 : p == 2 ? $6 + $8 : p == 3 ? $9 : $11

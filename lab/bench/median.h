@@ -12,7 +12,7 @@ static inline int compare_doubles(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Of n values, which it sorts; NAN: there are none. */
+/* Returns the median of n values, which it sorts; NAN if n is 0. */
 static inline double median(double *values, int n)
 {
 	qsort(values, (size_t)n, sizeof(*values), compare_doubles);

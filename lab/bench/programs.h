@@ -44,7 +44,7 @@ void programs_mark(struct programs *programs);
 /* The watched process's program that ran most often: the one at the scheduler's switch. */
 const struct program *programs_busiest(const struct programs *programs);
 
-/* Whether a child has ended; it can still be waited for. */
+/* Returns true if a child has ended; it can still be waited for. */
 bool child_has_ended(pid_t pid);
 
 /* How many perf events a process has open. */
@@ -53,7 +53,7 @@ int process_perf_events(pid_t pid);
 /* The time that a process's first thread has spent on CPUs. */
 uint64_t process_cpu_ns(pid_t pid);
 
-/* Of all CPUs, since the start. */
+/* Returns the context switches of all CPUs since boot. */
 uint64_t machine_switches(void);
 
 #endif

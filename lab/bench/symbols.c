@@ -249,7 +249,7 @@ static pid_t start_node(void)
 	_exit(127);
 }
 
-/* What a window of a second takes beyond it, on a program with 79,000 functions. */
+/* Measures what a window of one second takes beyond that, on a program with 79,000 functions. */
 static void bench_process(const char *out, int n_rounds)
 {
 	pid_t pid = start_node();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the traced system does while a tool runs: processes that count their own progress. */
+/* The load of the traced system while a tool runs: processes that count their own progress. */
 #ifndef WORK_H
 #define WORK_H
 

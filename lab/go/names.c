@@ -104,7 +104,7 @@ static bool parse(char *line, uint64_t *address, struct answer *answer)
 	return true;
 }
 
-/* What we say of an address. */
+/* Our answer for an address. */
 struct ours {
 	const struct srcframe *frames;
 	size_t n;

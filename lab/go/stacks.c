@@ -27,7 +27,7 @@
 #define SHOWN_MAX   20
 #define INT3	    0xcc
 
-/* What comes of a comparison. */
+/* Outcomes of a comparison. */
 enum outcome { EQUAL, TRUTH_GAVE_UP, WE_ENDED_EARLY, DIFFERENT, OUTCOMES };
 
 static const char *const outcome_names[] = { "equal", "the profiler gave up", "ended early",
@@ -136,9 +136,9 @@ static size_t skip_c(const struct subject *s, uint64_t truth, const struct frame
 }
 
 /*
- * Where it can't walk, the profiler says runtime._System or the like; where it could, in a function
- * that is about to change stacks, only that one. systemstack() is such a function (SPWRITE), and
- * ends the walk also from what it has called.
+ * Returns true if the profiler gave up: it reports runtime._System or the like if it can't walk,
+ * and only the function itself if that is about to change stacks. systemstack() is such a function
+ * (SPWRITE), and also ends walks that began in its callees.
  */
 static bool gave_up(const struct subject *s, const uint64_t *truth, size_t n)
 {
@@ -192,9 +192,7 @@ static void show(const struct subject *s, enum outcome outcome, const uint64_t *
 	printf("\n");
 }
 
-/*
- * What a signal interrupted: the second of two words that are exact, the first is the trampoline.
- */
+/* Returns the index of the interrupted frame, the second of two exact words; 0: there is none. */
 static size_t find_interrupted(const uint64_t *words, size_t n)
 {
 	for (size_t i = 1; i + 1 < n; i++)

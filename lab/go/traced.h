@@ -36,7 +36,7 @@ static inline bool traced_begin(struct traced *t, char **argv)
 	return WIFSTOPPED(status);
 }
 
-/* What it has mapped now, if that was not looked at before. */
+/* Reads the process's mappings, unless it has read them before. */
 static inline void traced_look(struct traced *t)
 {
 	struct unwind_process slice = {};

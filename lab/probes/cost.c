@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a probe costs where: cost [ROUNDS]. First for single instructions, each probed with programs
- * that do nothing; then for a pair of malloc() and free() of the libc that this is linked with,
- * probed at the functions' first instructions, as it is usual, and where probe_place.h puts the
- * probes. Everything in one process and in interleaved rounds, of which the median counts: machines
- * and moments differ, so look at the ratios.
+ * Measures the cost of a probe by its location: cost [ROUNDS]. First single instructions, each
+ * probed with programs that do nothing; then a pair of malloc() and free() of the libc that this is
+ * linked with, probed at the functions' first instructions, as is usual, and where probe_place.h
+ * puts the probes. Everything runs in one process and in interleaved rounds, of which the median
+ * counts: only ratios are meaningful.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -108,7 +108,7 @@ class Page {
 		await within(url, loaded);
 	}
 
-	// What the function returns in the page. It sees nothing of here but the argument.
+	// Returns the function's result. It runs in the page, and sees nothing of this file but the argument.
 	async evaluate(run, argument) {
 		const { result, exceptionDetails } = await this.send("Runtime.evaluate", {
 			expression: "(" + run + ")(" + JSON.stringify(argument) + ")", awaitPromise: true, returnByValue: true });

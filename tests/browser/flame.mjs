@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What a person does with a flame graph, done in a browser; see the file "run" beside this one.
+// Tests of a flame graph in a browser, as a person uses it; see the file "run" beside this one.
 import { strict as assert } from "node:assert";
 import { existsSync } from "node:fs";
 import { pathToFileURL } from "node:url";
@@ -246,7 +246,7 @@ function covered(page) {
 
 function checkCovered(rows) {
 	assert.equal(Object.keys(rows).length, 22);
-	// Of up to 2,500 widths a row, each is rounded to a hundredth.
+	// Each of up to 2,500 widths in a row is rounded to a hundredth.
 	for (const [y, width] of Object.entries(rows))
 		assert.ok(Math.abs(width - 1180) < 13, "of the row at " + y + " are drawn " + width);
 }

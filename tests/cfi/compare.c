@@ -32,7 +32,7 @@
 
 static bool is_arm64; /* the file that is compared */
 
-/* What readelf prints for a register. */
+/* Kinds of cells that readelf prints for a register. */
 enum cell_kind {
 	CELL_UNSAID, /* no such column, "u" or "n": not mentioned or undefined; "s" */
 	CELL_AT_CFA,
@@ -57,7 +57,7 @@ struct line {
 	struct cell bx, bp, sp, ra;
 };
 
-/* What one expression in the raw listing stands for. */
+/* The meaning of one expression in the raw listing. */
 struct expr {
 	uint64_t record; /* its offset in the section */
 	bool is_cfa;	 /* else of rbp */
@@ -661,7 +661,7 @@ static void compare_listing(struct comparison *c)
 	free(order);
 }
 
-/* What a PLT has pushed before glibc's resolver, which doesn't count it: its first line, too. */
+/* Corrects rows after a PLT in glibc's resolver: they omit 16 bytes that the PLT has pushed. */
 static void count_pushed(const struct listing *l)
 {
 	for (size_t i = 1; i < l->n_lines; i++) {

@@ -26,7 +26,7 @@
 
 enum kind { ALLOC, OPEN, READ, MMAP, BPF, PERF, KINDS };
 
-/* What the kernel says where it has run out of something, or a disk is broken. */
+/* Errors of a kernel that is out of a resource, or whose disk is broken. */
 static const struct {
 	const char *name;
 	int error;
@@ -107,7 +107,7 @@ static uint64_t hash_callers(void)
 	return hash | 1;
 }
 
-/* What does not fit is missing in the sum, which the test compares. */
+/* Counts a stack. One that doesn't fit is missing in the total, which the test compares. */
 static void count_stack(uint64_t hash)
 {
 	for (unsigned int i = 0; i < STACK_SLOTS; i++) {

@@ -63,7 +63,7 @@ static void write_metrics(void)
 	hist_free(hist);
 }
 
-/* What the tool itself would say of these, in seconds: "0.99 0.0123". */
+/* Prints the tool's own percentiles of these values, in seconds: "0.99 0.0123". */
 static void write_percentiles(void)
 {
 	static const double percents[] = { 50, 75, 90, 99 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a traced Go program may have in its memory: words of arbitrary values, of which many are
- * pointers to one of them or to code, as records of the heap profile and as goroutines. One true
- * goroutine proves the layout.
+ * Memory of a traced Go program: words of arbitrary values, many of which are pointers to one of
+ * them or to code, read as records of the heap profile and as goroutines. One true goroutine proves
+ * the layout.
  */
 #include "../go/image.h"
 #include "base/clock.h"

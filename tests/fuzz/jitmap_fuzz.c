@@ -30,7 +30,7 @@ static const char *name_at(struct jitmap *map, uint64_t addr)
 	return jitmap_name(map, now);
 }
 
-/* What was read in parts is the same as what is read at once. */
+/* Checks that a file read in parts gives the same names as one read at once. */
 static void compare(struct jitmap *map)
 {
 	char *names[PLACES];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the kernel makes of words that the traced side chooses: a process's name in /proc/PID/stat,
+ * Texts of the kernel with words that the traced side chooses: a process's name in /proc/PID/stat,
  * names of symbols and modules; and lists of CPUs. Memory maps have procmaps_fuzz.
  */
 #include <sys/prctl.h>

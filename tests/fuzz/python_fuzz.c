@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a traced Python process may say: records of code objects with texts and tables of lines of
- * arbitrary bytes, offsets in its file, and files whose tables of symbols are asked for Python.
+ * Memory and files of a traced Python process: records of code objects with texts and tables of
+ * lines of arbitrary bytes, offsets in its file, and files whose symbol tables are searched for
+ * Python.
  */
 #include "elf/elf64.h"
 #include "runtimes/python/code.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a traced process that exports V8's symbols may have in its memory: words of arbitrary
- * values, of which every other one is a pointer to one of them, as objects, strings, code and
- * translations; and records that BPF has made of it.
+ * Memory of a traced process that exports V8's symbols: words of arbitrary values, of which every
+ * other one is a pointer to one of them, read as objects, strings, code and translations; and
+ * records that BPF has made of it.
  */
 #include <unistd.h>
 

@@ -184,7 +184,7 @@ static inline void go_put_functab(struct go_table *t, enum go_image_layout layou
 	}
 }
 
-/* What the functions refer to: values, counted from base. */
+/* Puts the values that the functions refer to; their offsets are counted from base. */
 static inline void go_put_all_values(struct go_table *t, size_t base, int file,
 				     struct go_image_func funcs[2])
 {

@@ -420,7 +420,7 @@ TEST_UNLESS(disk_lacks, time_is_that_of_the_submitters_stack)
 	}
 }
 
-/* What stacks of all tools can be asked for, and what is and isn't in a report then. */
+/* Options on stacks that all tools have, a text that a report then has and one that it lacks. */
 static const struct {
 	const char *options[3], *has, *lacks;
 } stack_options[] = {

@@ -192,8 +192,8 @@ static const char *rounds(void)
 }
 
 /*
- * Of what else runs here, nothing is to be seen, nor to be kept in memory: both are in a cgroup.
- * NULL: there can be none.
+ * Puts both into a cgroup, so that the tool neither reports nor stores the rest of the machine.
+ * Returns NULL if there can be none.
  */
 static const char *gather(const struct proc *steady, const struct proc *brief)
 {
@@ -228,7 +228,7 @@ TEST(files_of_programs_that_are_gone_are_closed)
 	check_memory(tool);
 }
 
-/* What is missing here for a trial of that tool; NULL: nothing. */
+/* Returns the reason why a trial of that tool can't run here, or NULL. */
 static const char *what_lacks(const char *tool, const char *cgroup)
 {
 	if (access(SHORT_ONE, X_OK))

@@ -22,7 +22,7 @@
 
 static const char *const tools[] = { "runqlat", "offcputime", "profile" };
 
-/* Those, and all that are less alike. */
+/* Also the tools that are less alike. */
 static const char *const all_tools[] = { "runqlat",    "offcputime", "profile", "syscount",
 					 "pagefaults", "memleak",    "biolat" };
 
@@ -315,7 +315,7 @@ TEST(sigusr1_shows_a_report_and_goes_on)
 	CHECK_EQ(truth_value(tool), first);
 }
 
-/* Where equal lines are added up, a report that is peeked at is a text beside the output. */
+/* Reports that are peeked at: text beside the output if the format totals equal lines. */
 static const struct {
 	const char *format, *seen, *line;
 	bool is_beside;
@@ -345,7 +345,7 @@ TEST(sigusr1_shows_stacks_in_every_format)
 	}
 }
 
-/* Where nothing is written before the end, it is the hangup that tells. */
+/* A run that writes nothing before its end learns of a closed pipe by the hangup. */
 TEST(a_closed_pipe_ends_a_run_quietly)
 {
 	static const char *const intervals[] = { "100ms", "1h" };
@@ -622,7 +622,7 @@ TEST(lines_go_into_the_file_of_their_interval)
 	}
 }
 
-/* What an earlier run has left stays as it is until there is something better. */
+/* A file of an earlier run stays as it is until there is a better one. */
 TEST(a_run_that_fails_leaves_the_file_alone)
 {
 	const char *folder = folder_make(), *path = text_of("%s/x.txt", folder);
@@ -700,7 +700,7 @@ TEST(quiet_says_nothing_but_losses)
 
 /* ---- BCC's examples ---- */
 
-/* Of its manual pages. "PID" stands for a process. */
+/* Examples from BCC's manual pages. "PID" stands for a process. */
 static const char *const bcc_examples[][8] = {
 	{ "runqlat" },
 	{ "runqlat", "1", "10" },

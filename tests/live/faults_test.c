@@ -129,7 +129,7 @@ static struct proc *launch_victim(const struct victim *v, struct injection *inje
 	return tool_launch_in(inject, injection, list);
 }
 
-/* What it started is of its process group, and became our child when it ended. */
+/* Returns true if processes of the tool's group outlive it; they have become our children. */
 static bool leaves_children(pid_t group)
 {
 	pid_t pid;
@@ -182,7 +182,7 @@ static bool has_all_names(const char *out)
 	return !strstr(out, "+0x") && !strstr(out, "@0x");
 }
 
-/* What a tool does without any fault, and the runs that are on. */
+/* A tool's output without any fault, and the runs in progress. */
 struct trial {
 	const struct victim *victim;
 	struct injection injection;
@@ -196,7 +196,7 @@ struct trial {
 	long all;
 };
 
-/* What is wrong with an end; NULL: nothing. */
+/* Returns what is wrong with the end of a run, or NULL. */
 static const char *wrong_end(const struct trial *t, const struct job *job)
 {
 	const struct proc *p = job->tool;

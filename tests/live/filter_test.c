@@ -52,7 +52,7 @@ static void stop_all(struct trio *trio)
 	tool_stop(trio->profile);
 }
 
-/* Whether each of the three has seen threads of that comm, as letters r, o, p. */
+/* Returns the tools that have seen threads of that comm, as letters r, o, p. */
 static const char *seen_by(const struct trio *trio, const char *comm)
 {
 	bool r = strstr(trio->runqlat->out, text_of(" %s\n", comm)) != NULL;

@@ -9,7 +9,7 @@ static bool put_cpu(const char *state)
 	return file_write(text_of("/sys/devices/system/cpu/cpu%d/online", cpu), state);
 }
 
-/* What runs on that CPU afterwards is measured as if nothing had been. */
+/* Checks that a CPU that was offline is measured again after its return. */
 static void check_return(const char *name, const char *frames)
 {
 	struct proc *tool, *work;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What kernel_stacks.bpf.c counts. */
+/* Counters of kernel_stacks.bpf.c. */
 #ifndef KERNEL_STACKS_H
 #define KERNEL_STACKS_H
 

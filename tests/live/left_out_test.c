@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a report leaves out because it was asked to: stacks by the names of their frames (--only,
- * --without) in every tool that has stacks, and waits at rest (--no-idle). What is left out is
- * told.
+ * Tests of filters: stacks by the names of their frames (--only, --without) in every tool that has
+ * stacks, and waits at rest (--no-idle). The report says how much is left out.
  */
 #include <stdlib.h>
 
@@ -24,7 +23,7 @@ static const struct subject subjects[] = {
 	{ "memleak", "-o0", { "leaky", "all", "1" }, "leak_calloc", "leak_strdup" },
 };
 
-/* What the tool prints about the subject's work with an option and a pattern. */
+/* Traces the subject's work with an option and a pattern. */
 static struct proc *trace_subject(const struct subject *s, const char *format, const char *option,
 				  const char *name)
 {
@@ -77,7 +76,7 @@ TEST(waits_at_rest_are_one_row)
 	struct proc *work = work_start("resting", "300");
 	struct proc *tool = trace_pid(work, "offcputime", "-f", "--no-idle");
 
-	/* What is left under the functions' names are moments in which another thread ran. */
+	/* The functions' names are left only for moments in which another thread ran. */
 	CHECK(folded_sum(tool->out, "loop", "[idle]") > folded_sum(tool->out, "loop", "ev_run"));
 	CHECK(folded_sum(tool->out, "pool", "[idle]") >
 	      folded_sum(tool->out, "pool", "g_async_queue_pop"));
@@ -97,7 +96,7 @@ TEST(waits_at_rest_have_their_stacks_otherwise)
 	CHECK_LACKS(tool->err, "[idle]");
 }
 
-/* What the end's line says is at rest, in per cent; -1: it says nothing. */
+/* Returns the idle percentage of the line at the end; -1 if it has none. */
 static double idle_percent(const struct proc *tool)
 {
 	const char *line = strstr(tool->err, ": idle: "), *comma = line ? strchr(line, ',') : NULL;

@@ -745,7 +745,7 @@ bool put_other_file(void *arg)
 	return enter_mount_namespace() && !mount(other->with, other->path, NULL, MS_BIND, NULL);
 }
 
-/* Where a file system of that type is mounted, and with that option, unless NULL. */
+/* Returns a mount point of that type of file system, and with that option unless it is NULL. */
 static const char *find_mount(const char *type, const char *option)
 {
 	FILE *f = setmntent("/proc/self/mounts", "re");
@@ -909,7 +909,7 @@ static bool read_map_name(int fd, char *name)
 	return !err;
 }
 
-/* What a tool could leave loaded. */
+/* Kinds of objects that a tool could leave loaded. */
 static const struct object_kind {
 	const char *what;
 	const char *id_line; /* in /proc/PID/fdinfo */
@@ -1377,7 +1377,7 @@ uint64_t faults_missed(const struct proc *tool)
 	return missed;
 }
 
-/* Of the lines that are wanted: their sum, how many, and the first. part may be NULL, too. */
+/* The matching lines: their total, their number, and the first one. */
 struct folded_sums {
 	uint64_t sum, count;
 	const char *first;

@@ -276,7 +276,7 @@ static void check_deadlock(int n_threads)
 	CHECK_EQ(lines_with(tool->out, "\"type\":\"lock_owner\""), n_threads);
 }
 
-/* Of one thread: it locks its own mutex again. */
+/* A deadlock of one thread: it locks its own mutex again. */
 TEST(deadlocks_of_any_number_of_threads_are_named)
 {
 	for (int n_threads = 1; n_threads <= 3; n_threads++)

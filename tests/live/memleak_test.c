@@ -88,7 +88,7 @@ static void check_all_leaks(const char *text)
 	CHECK_LACKS(text, "[unknown]"); /* where stacks differ that begin alike, too */
 }
 
-/* What the process does behind "@ready"; nobody else's blocks may be in the report. */
+/* Traces what the process does after "@ready"; the report must have blocks of no other process. */
 static struct proc *trace(struct proc *work, const char *option)
 {
 	return trace_pid(work, "memleak", TEXT, "-o", "0", option);
@@ -105,7 +105,7 @@ static uint64_t calls_traced(const struct proc *tool)
 	return at ? strtoull(at, NULL, 10) : UINT64_MAX;
 }
 
-/* What windows need that is not here; NULL: nothing. */
+/* Returns the reason why windows can't be tested here, or NULL. */
 static const char *windows_lack(void)
 {
 	const char *lacks = memleak_lacks();
@@ -637,7 +637,7 @@ TEST_UNLESS(windows_lack, blocks_of_windows_are_followed_to_their_end)
 	CHECK_EQ(held_by(tool->out, NULL).blocks, 0);
 }
 
-/* What follows in the next window is not taken for calls within it. */
+/* Calls in the next window are not taken for calls within one whose end was missed. */
 TEST_UNLESS(windows_lack, a_call_that_a_window_has_not_seen_the_end_of_is_over)
 {
 	struct proc *work = work_start("leaky", "leave", "1", "below", "101");
@@ -938,7 +938,7 @@ static bool limit(void *arg, int resource)
 	return !setrlimit(resource, &limit);
 }
 
-/* What the tests were started with, as a jobserver's pipe, takes no descriptors of the tool. */
+/* Limits files. Inherited descriptors (a jobserver's pipe) are closed on exec and don't count. */
 static bool limit_files(void *arg)
 {
 	for (int fd = STDERR_FILENO + 1; fd < 100; fd++)
@@ -1000,7 +1000,7 @@ static bool says_what_it_misses(const struct proc *tool)
 	       strstr(tool->err, "can't be probed: Too many open files");
 }
 
-/* What is executed later has an allocator of its own. */
+/* Checks that a program executed later is traced with an allocator of its own. */
 static void check_later(const char *mode, const char *option, const char *size)
 {
 	for (int n_free = 0; n_free < 6; n_free++) {
@@ -1078,7 +1078,7 @@ TEST_UNLESS(memleak_lacks, a_process_without_an_allocator_is_an_error)
 	CHECK_HAS(tool->err, text_of("process %d maps no file 'libnosuch'\n", work->pid));
 }
 
-/* Where the kernel would kill it, the tool leaves it alone. */
+/* The tool leaves a process alone if the kernel would kill it. */
 TEST_UNLESS(memleak_lacks, a_process_under_seccomp_lives_on)
 {
 	struct proc *work = work_start("boxed", "100");

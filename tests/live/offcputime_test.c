@@ -561,7 +561,7 @@ TEST(a_timer_is_the_waker_and_not_who_it_came_upon)
 	check_timers("-U"); /* without kernel frames, too */
 }
 
-/* Those of a thread of the kernel that was blocked before, and of what comes and goes. */
+/* The tracer's frames aren't in stacks of a kernel thread blocked before, nor of brief threads. */
 TEST_UNLESS(kernel_threads_lack, the_tracers_own_frames_are_not_shown)
 {
 	struct proc *work = work_start("pingpong", "1009");
@@ -623,7 +623,7 @@ TEST(a_full_table_is_told_with_its_share)
 	CHECK(percent > 0 && percent < 100);
 }
 
-/* What the last of the reports so far says; 0: there is none. */
+/* Returns the number after the last key in the text; 0 if there is none. */
 static unsigned long long last_number(const char *text, const char *key)
 {
 	const char *last = NULL, *at = text;

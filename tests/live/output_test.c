@@ -71,7 +71,7 @@ static const char *const formats[] = {
 	"text", "folded", "svg", "pprof", "json", "csv", "md", "html"
 };
 
-/* Whether the failure is seen when the buffer is full or at the end. */
+/* A full disk is reported both when the buffer is full and when it is flushed at the end. */
 TEST(a_full_disk_is_an_error_in_every_format)
 {
 	struct proc *work = work_start("tree", "8", "nap", "1"), *tool;
@@ -128,7 +128,7 @@ static double metric_sum(const char *text, const char *name)
 	return sum;
 }
 
-/* What the signal has asked for is in the last report again, which has all since the start. */
+/* Checks that the last report has all since the start, also what a signal has printed before. */
 static void signal_metrics(const char *const words[3])
 {
 	struct proc *work = work_start("pingpong", "1009");

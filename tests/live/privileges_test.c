@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * What tools can do for a user who is not root, by capabilities: each row of tracelets(8),
- * PRIVILEGES.
- */
+/* Tests of the tools without root, with capabilities: each row of tracelets(8), PRIVILEGES. */
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <stdint.h>
@@ -180,8 +177,8 @@ TEST(what_may_not_be_read_is_not_said_to_be_swapped_out)
 }
 
 /*
- * Whether a profile of the process has the names of its functions. In an emulator, whose CPUs take
- * turns, it may not have run in a while.
+ * Returns true if a profile of the process has the names of its functions. Tries again: in an
+ * emulator, whose CPUs take turns, the process may not have run in a while.
  */
 static bool has_names(uint64_t caps, struct proc *work)
 {

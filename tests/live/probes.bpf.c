@@ -14,7 +14,7 @@ static __always_inline struct probes_count *count_of(__u64 cookie)
 	return &counts[cookie & (PROBES_MAX - 1)];
 }
 
-/* Where the kernel keeps the register of that number, as in struct probe_place: words from ctx. */
+/* Returns the location of register n, as in struct probe_place: words from ctx. */
 #if defined(__TARGET_ARCH_x86)
 const volatile __u8 register_slots[] SEC(".rodata.slots") = { 10, 11, 12, 5, 19, 4, 13, 14,
 							      9,  8,  7,  6, 3,	 2, 1,	0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What probes.bpf.c counts, by the number in the low 16 bits of a point's cookie. */
+/* Counters of probes.bpf.c, by the number in the low 16 bits of a point's cookie. */
 #ifndef PROBES_H
 #define PROBES_H
 

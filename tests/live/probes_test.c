@@ -64,7 +64,7 @@ static uint64_t cookie_of(const struct alloc_function *f, size_t number)
 	return alloc_kind_traits(f->kind)->wants_return ? cookie : cookie | PROBES_NO_RETURN;
 }
 
-/* Those at the beginning of functions are not, for comparison. */
+/* Probes of free() have the brief program; those at functions' beginnings don't, for comparison. */
 static bool is_brief(enum alloc_kind kind)
 {
 	return kind == ALLOC_FREE;
@@ -273,7 +273,7 @@ struct instruction {
 	const char *text;
 };
 
-/* Those of arm64: kernels of x86-64 take probes on nearly everything. */
+/* Instructions of arm64 that take probes; kernels of x86-64 take them on nearly everything. */
 static const struct instruction taken[] = {
 	{ 0x14000010, "b .+64" },
 	{ 0x94000010, "bl .+64" },

@@ -294,7 +294,7 @@ static int unknown_frames(const char *folded, const char *kallsyms)
 	return n;
 }
 
-/* Where the kernel hides its addresses from all but a few, too. */
+/* Kernel frames have names, also if the kernel hides its addresses from all but a few. */
 TEST(kernel_frames_have_the_kernels_names)
 {
 	const char *kallsyms = file_read("/proc/kallsyms"), *cpu = text_of("%d", usable_cpu(0));
@@ -315,8 +315,8 @@ TEST(kernel_frames_have_the_kernels_names)
 }
 
 /*
- * Of all reports together, and not at all where no kernel frames are wanted. The iterator that
- * tells names needs a link; perf events can do without, as before Linux 5.15.
+ * Missing kernel symbols are reported once for all reports, and not at all without kernel frames.
+ * The iterator that reads symbols needs a link; perf events don't, as before Linux 5.15.
  */
 TEST(a_kernel_that_tells_no_names_is_told_of_once)
 {

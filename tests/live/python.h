@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What tests of Python's frames have in common. TRACELETS_PYTHON: another interpreter than the
- * system's; TRACELETS_PYTHON_SECONDS and _HZ: for more samples of it.
+ * Helpers of the tests of Python's frames. TRACELETS_PYTHON: another interpreter than the system's;
+ * TRACELETS_PYTHON_SECONDS and _HZ: for more samples of it.
  */
 #ifndef PYTHON_H
 #define PYTHON_H

@@ -6,7 +6,7 @@
  */
 #include "python.h"
 
-/* What a line calls, it says. */
+/* A program whose lines name the functions that they call. */
 static const char program[] =
 	"import re, sys, time\n"
 	"def leaf(x):\n"

@@ -5,7 +5,7 @@
  */
 #include "python.h"
 
-/* What Python never reads unless a function returns or fails is overwritten while others run. */
+/* Overwrites what Python reads only if a function returns or fails, while other threads run. */
 static const char program[] =
 	"import ctypes, gc, itertools, mmap, sys, threading, time, types\n"
 	"gc.disable()\n"

@@ -57,7 +57,7 @@ TEST_UNLESS(python_lacks, of_too_many_functions_the_innermost_are_there)
 	}
 }
 
-/* Where the interpreter's call is isn't known: nothing is better than something wrong. */
+/* The location of the interpreter's call is unknown: no frame is better than a wrong one. */
 TEST_UNLESS(python_lacks, of_more_than_4096_functions_in_a_row_none_is_there)
 {
 	struct proc *tool;

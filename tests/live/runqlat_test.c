@@ -277,7 +277,7 @@ TEST(waits_that_the_ring_has_no_room_for_are_told)
 		     task_switches(work->pid, 0) - before);
 }
 
-/* Of two reports, in files of their own. */
+/* Checks the head of each of two reports, in files of their own. */
 static void check_heads(const char *extension, const char *head, int n_heads)
 {
 	const char *folder = folder_make();

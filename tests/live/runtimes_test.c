@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What tools say of runtimes whose code has no names, or hides its callers: a program that makes
- * code at run time bears the names of runtimes' programs.
+ * Tests of runtimes whose code has no names, or hides its callers: a program that makes code at run
+ * time bears the names of runtimes' programs.
  */
 #include "live.h"
 

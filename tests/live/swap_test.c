@@ -10,7 +10,7 @@
 
 static const char *const ways[] = { "unmap", "fixed", "made" };
 
-/* Where the kernel didn't report code at a fixed address (before 6.1), the loader is behind. */
+/* Returns true if the kernel reports the swap: before 6.1 not of code at a fixed address. */
 static bool is_seen(const char *way)
 {
 	return strcmp(way, "fixed") || !access("/sys/kernel/tracing/events/maple_tree", F_OK);

@@ -92,7 +92,7 @@ NAMES_TEST(a_program_at_fixed_addresses_in_several_segments_has_names, "names_ex
 NAMES_TEST(a_stripped_program_has_the_names_of_its_debug_file, "names_stripped")
 NAMES_TEST(a_program_with_packed_symbols_has_names, "names_mini")
 
-/* Of the right name, and its functions are at much the same addresses. */
+/* A debug file of the right name, with functions at nearly the same addresses, is not enough. */
 TEST(a_debug_file_of_another_build_is_not_used)
 {
 	const char *folder = folder_make(), *path = text_of("%s/names", folder);
@@ -171,7 +171,7 @@ TEST(a_debug_file_that_is_a_pipe_is_not_opened)
 
 /* ---- other roots ---- */
 
-/* Where a file's debug file has to be, below some folder: "xx/yyyy.debug". */
+/* Returns the path of a file's debug file below a folder of build ids: "xx/yyyy.debug". */
 static const char *build_id_path(const char *file)
 {
 	int fd = open(file, O_RDONLY | O_CLOEXEC);
@@ -249,7 +249,7 @@ TEST(a_link_does_not_lead_out_of_the_container)
 
 #define SERVER_LIMIT_MS 60000
 
-/* Where debuginfod's servers are said to be: who asks is let in, and gets no answer. */
+/* A debuginfod server that accepts connections and never answers. */
 struct deaf_server {
 	int fd;
 	const char *url, *cache;
@@ -419,7 +419,7 @@ TEST(a_thread_that_waits_in_a_handler_has_those_names_too)
 
 /* ---- files with exported symbols only ---- */
 
-/* Those that musl has in assembly have no sizes, and are not the only ones there. */
+/* musl's functions in assembly have no sizes, and are not the only functions there. */
 TEST(hidden_functions_have_no_names_of_exported_ones)
 {
 	struct proc *work, *tool;

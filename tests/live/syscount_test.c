@@ -53,7 +53,7 @@ static const char *row_from(const char *text, const char *start)
 	return at ? at : "";
 }
 
-/* What is said of a call by a name and an error. */
+/* Returns the number of calls with that name and error. */
 static uint64_t count_with_error(const char *text, const char *name, const char *error)
 {
 	const char *at = row_from(text, text_of("%-22s %-22s ", name, error));
@@ -581,7 +581,7 @@ TEST(a_thread_is_seen_after_12000_others_came_and_went)
 	CHECK_EQ(lines_with(tool->out, " late            read "), 1);
 	CHECK_LACKS(tool->err, "map full");
 	CHECK_LACKS(tool->err, "not traced");
-	/* Those are the exits and the first read, and calls whose beginning was left out. */
+	/* Exits, the first read, and calls whose beginning was left out have no time. */
 	CHECK(said_number(tool, " calls without a time: they began") >= 12000 + 1);
 	CHECK(said_number(tool, " calls without a time: they began") <=
 	      12000 + 1 + 101 + events_missed(tool));

@@ -93,7 +93,7 @@ TEST(states_that_could_not_be_made_are_made_later)
 	runqlat_bpf__destroy(skel);
 }
 
-/* What fills slots and gives them back, attached. False: it can't be loaded. */
+/* Attaches the programs that fill and free slots. Returns false if they can't be loaded. */
 static bool attach_slots(struct run *run, struct runqlat_bpf *skel)
 {
 	bool has_storage = true;

@@ -26,7 +26,7 @@ static void check_complete(const struct proc *tool, const char *comm, const char
 	check_through(tool, comm, frames, (uint64_t)at_size(50, 500));
 }
 
-/* What the tool itself says of that. */
+/* Checks the percentage of complete stacks that the tool itself prints. */
 static void check_told_percent(const struct proc *tool, double least)
 {
 	const char *at = strstr(tool->err, "user stacks: ");
@@ -41,7 +41,7 @@ static void check_told_complete(const struct proc *tool)
 	check_told_percent(tool, at_size(97, 90));
 }
 
-/* Of the workload's own samples, which begin when it is told to go. */
+/* Traces a workload, whose own samples begin when it is started by work_do(). */
 static struct proc *trace_tool(const char *tool_name, struct proc *work, const char *option)
 {
 	struct proc *tool = strcmp(tool_name, "profile")

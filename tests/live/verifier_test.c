@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the verifier says of the programs' size, and what it would say on kernels that are not here.
+ * Sizes of the programs as the verifier reports them, and as it would on kernels that are not here.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -212,7 +212,7 @@ static int reach(const struct bpf_insn *insn, unsigned int *copies)
 	return is_add ? -insn->imm : 0;
 }
 
-/* Of the function that begins there, with what it calls. */
+/* Returns the stack bytes of the function that begins at first, with those of its callees. */
 static int stack_of(const struct code *c, size_t first)
 {
 	int own = 1, below = 0;
@@ -306,7 +306,7 @@ static bool verify(const char *path, enum walking walking, bool only_uprobes, st
 		size_t size;
 		const char *text = bpf_program__log_buf(prog, &size);
 		struct verdict v = read_verdict(text);
-		/* Of one that isn't loaded, libbpf has not put together the functions. */
+		/* libbpf hasn't linked the functions of a program that isn't loaded. */
 		int deepest = bpf_program__autoload(prog) ? deepest_of(prog) : 0;
 
 		if (only_uprobes && bpf_program__type(prog) != BPF_PROG_TYPE_KPROBE)

@@ -22,7 +22,7 @@ static struct proc *start_parts(void)
 			  text_of("%d", usable_cpu(0)));
 }
 
-/* What a workload's thread says of itself, in microseconds. */
+/* Returns the time that a workload's thread itself prints for a part, in microseconds. */
 static uint64_t said_us(const struct proc *work, const char *comm, const char *part)
 {
 	return work_value(work->out, comm, text_of("%s_ns", part)) / 1000;
@@ -238,7 +238,7 @@ TEST(stacks_are_chosen_by_their_kind)
 
 /* ---- CPU quotas ---- */
 
-/* Who may not run is runnable. */
+/* Threads that may not run are runnable. */
 TEST_UNLESS(quotas_lack, threads_of_a_throttled_cgroup_are_runnable)
 {
 	const char *path = cgroup_make_limited("limited", 20);
@@ -303,7 +303,7 @@ TEST(a_peek_shows_what_runs)
 
 /* ---- formats ---- */
 
-/* What is in each of them. */
+/* Texts that each format has. */
 static const struct {
 	const char *format, *parts[8];
 } formats[] = {
@@ -322,7 +322,7 @@ static const struct {
 	{ "pprof", { "\x1f\x8b" } },
 };
 
-/* What a person pastes into a ticket: one page, of the process that was asked for. */
+/* A report fits into a ticket: it is one page about the requested process. */
 TEST(a_report_is_one_page)
 {
 	struct proc *work = start_parts(), *tool;

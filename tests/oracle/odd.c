@@ -52,7 +52,7 @@ static double now_s(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-/* Where a stack is taken; x keeps callers from being merged or left by a jump. */
+/* Takes a stack; x keeps callers from being merged or left by a jump. */
 ODD long take(long x)
 {
 	void *p = malloc((size_t)(x & 255) + 1);
@@ -324,8 +324,9 @@ FRAME_FUNCTION(frame_far, 1000);
 static uint64_t frame_bytes; /* of the one that is there */
 
 /*
- * What libgcc is told of the page, once, for it must not be interrupted: one function, whose frame
- * has frame_bytes between its first instruction and its last but one (DWARF 5, section 6.4).
+ * Unwind rows of the page, registered with libgcc once, for that must not be interrupted: one
+ * function, whose frame has frame_bytes between its first instruction and its last but one (DWARF
+ * 5, section 6.4).
  */
 static struct page_frames {
 	uint32_t cie_bytes, cie_id;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the preloaded library, the BPF program and the loader of the oracle say to each other. */
+/* The interface of the oracle's preloaded library, BPF program and loader. */
 #ifndef ORACLE_H
 #define ORACLE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What recall.bpf.c counts. */
+/* Counters of recall.bpf.c. */
 #ifndef RECALL_H
 #define RECALL_H
 

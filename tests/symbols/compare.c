@@ -38,7 +38,7 @@ struct entry {
 	char *name;
 };
 
-/* Of the lists, ascending; tops[i]: how far any of the first i + 1 reaches. */
+/* Symbols of the lists, ascending; tops[i]: the highest end of the first i + 1. */
 struct list {
 	struct entry *items;
 	size_t count, cap;
@@ -251,8 +251,9 @@ static void finish_list(struct file *f, struct list *l)
 }
 
 /*
- * Whether the list says so: of the symbols that cover addr, one of that name begins last. A label
- * counts only where nothing with a size covers its place. name NULL: nothing covers addr for sure.
+ * Returns true if the list agrees: of the symbols that cover addr, one of that name begins last. A
+ * label counts only where nothing with a size covers its location. name NULL: nothing covers addr
+ * for sure.
  */
 static bool list_says(const struct list *l, uint64_t addr, const char *name)
 {

@@ -152,7 +152,7 @@ static size_t fill(size_t step, __u32 sample)
 	return failed;
 }
 
-/* What blocks_buckets_for() promises: as many as were asked for fit, whatever they are. */
+/* blocks_buckets_for() N blocks has space for N blocks at any addresses. */
 TEST(as_many_as_were_asked_for_fit)
 {
 	static const size_t steps[] = { 16, 24, 32, 48, 64, 96, 4096 };
@@ -170,7 +170,7 @@ TEST(as_many_of_a_sample_fit)
 			CHECK_EQ(fill(step, samples[s]), 0);
 }
 
-/* Of any addresses, the share that is asked for. */
+/* The requested share of any addresses is sampled. */
 TEST(a_sample_is_a_share_of_all_addresses)
 {
 	static const __u32 samples[] = { 2, 3, 10, 16, 100, 1024 };

@@ -108,7 +108,7 @@ TEST(processes_are_laid_out_as_bccs)
 			   "13     a\\x1b[2J               3\n");
 }
 
-/* Those of other pid namespaces are one row. */
+/* Processes of other pid namespaces are one row. */
 TEST(processes_without_a_pid_have_the_same_name_in_json)
 {
 	begin(true, false);

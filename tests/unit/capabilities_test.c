@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is said of capabilities that are missing. */
+/* Tests of the messages about missing capabilities. */
 #include <linux/capability.h>
 #include <sys/resource.h>
 

@@ -76,7 +76,7 @@ static void put_cie_as(const char *letters, uint8_t encoding, const char *progra
 	end_record(cie);
 }
 
-/* What all compilers start with: CFA = rsp + 8, return address at CFA - 8. */
+/* The first rules of all compilers: CFA = rsp + 8, return address at CFA - 8. */
 #define USUAL "0c0708 9001"
 
 static void put_cie(void)

@@ -155,7 +155,7 @@ TEST(a_name_may_come_again_twice_at_once)
 	CHECK_STR(found(third), "/x (gone)");
 }
 
-/* What the kernel keeps of events, at the most. */
+/* Returns the kernel's limit of queued inotify events; 0 if unknown. */
 static unsigned int max_events(void)
 {
 	FILE *f = fopen("/proc/sys/fs/inotify/max_queued_events", "r");

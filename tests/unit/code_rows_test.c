@@ -66,7 +66,7 @@ static void load(void)
 }
 
 /*
- * What is known of the stack before an instruction: o, outside of a frame; 2, with one of 32 bytes;
+ * Returns the stack's state before an instruction: o, outside of a frame; 2, with one of 32 bytes;
  * x, with that at x29; l, of a leaf that has moved sp by 32 bytes; -, nothing.
  */
 static char state_at(size_t i)

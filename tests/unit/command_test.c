@@ -26,7 +26,7 @@ TEST(a_command_runs_when_it_is_let_go)
 	close(child.pid_fd);
 }
 
-/* What it writes to is closed when the last who could have written has ended. */
+/* The command's output closes when the last process that could have written to it has ended. */
 TEST(a_command_does_not_run_if_the_tool_ends_before)
 {
 	char *argv[] = { shell, option, prints, NULL };

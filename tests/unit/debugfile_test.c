@@ -84,7 +84,7 @@ static void write_debug(const char *path, bool has_id, uint64_t text_addr)
 	write_file(path, image, size);
 }
 
-/* What crc the debug file without an id has. */
+/* Returns the checksum of a debug file, with or without a build id. */
 static uint32_t crc_of_debug(bool has_id)
 {
 	size_t size;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What debuginfod's servers are asked, and for how long. The client's library is this test's. */
+/* Tests of requests to debuginfod's servers and their limits. The client's library is made up. */
 #include "../symbols/image.h"
 #include "base/dynlib.h"
 #include "base/signals.h"
@@ -17,7 +17,7 @@
 
 typedef int progress_fn(void *client, long at, long all);
 
-/* What happens while it is asked, in steps of a second. */
+/* Events during a request, in steps of a second. */
 enum event {
 	NOTHING,
 	SIGNAL,

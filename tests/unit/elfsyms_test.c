@@ -444,7 +444,7 @@ TEST(names_that_share_their_bytes_take_them_once)
 	close(fd);
 }
 
-/* What begins far enough in it may end it, and is a name. */
+/* An absurdly long text is not a name, but its tail is one, if a name begins late enough in it. */
 TEST(absurd_names_are_not_kept)
 {
 	enum { LONG = 1 << 20 };
@@ -671,7 +671,7 @@ TEST(survives_truncation)
 	close(fd);
 }
 
-/* Where a changed byte matters: the headers and, less often, the symbols. */
+/* Returns a byte whose change matters: in the headers or, less often, the symbols. */
 static size_t choose_byte(const unsigned char *image, size_t size, uint32_t random)
 {
 	Elf64_Ehdr eh;
@@ -746,7 +746,7 @@ TEST(a_file_with_very_many_sections_has_names)
 	close(fd);
 }
 
-/* What libelf would take memory for. */
+/* A file for whose sections libelf would need absurd amounts of memory is refused. */
 TEST(a_file_with_millions_of_sections_is_refused)
 {
 	int fd = make_simple();

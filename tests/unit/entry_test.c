@@ -80,7 +80,7 @@ TEST(a_program_is_held_at_its_entry_point_and_goes_on)
 
 #define CHILD_FAILED 99
 
-/* What this program does before its entry point, with "fork" or "exec" instead of a test's name. */
+/* Acts before this program's entry point if "fork" or "exec" stands for a test's name. */
 static void act_early(int argc, char **argv)
 {
 	const char *what = argc == 2 ? argv[1] : "";

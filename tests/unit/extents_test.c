@@ -3,7 +3,7 @@
 #include "base/extents.h"
 #include "unit.h"
 
-/* Where a part was taken; -1: there is none. */
+/* Takes a part. Returns its first position, or -1 if there is no space. */
 static int take(struct extents *extents, uint64_t count)
 {
 	uint64_t first;

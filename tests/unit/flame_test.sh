@@ -50,7 +50,7 @@ sums()
 	awk '{ sum[$1] += $2 } END { for (stack in sum) print stack, sum[stack] }' "$@" | sort
 }
 
-# What each function took itself, and with all that it called: once a stack.
+# Prints each function's own value, and its total with all that it called, counted once per stack.
 functions()
 {
 	awk '{
@@ -130,7 +130,7 @@ test_differences_by_duration()
 		"$flame" --diff --durations 7,14 "$dir/before" "$dir/after" | cmp - "$dir/total.svg"
 }
 
-# What --only keeps and --without leaves out is all there is, with and without a difference.
+# Stacks that --only keeps and --without leaves out are all stacks, with and without a difference.
 test_names_choose()
 {
 	sums "$dir/in" | grep -E 'f1(;|$| )' >"$dir/with"
@@ -317,7 +317,7 @@ test_unknown_noise_is_reported()
 		grep -q 'A1 A2 -- B1 B2' "$dir/err"
 }
 
-# What only the first file has is as wide as its value there would be in the second.
+# A stack that only the first file has is as wide as its value would be in the second.
 test_vanished_stacks_have_a_width()
 {
 	printf 'a;x 300\na;z 200\n' >"$dir/without_y"

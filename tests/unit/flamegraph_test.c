@@ -95,7 +95,7 @@ TEST(wakers_stacks_are_known_by_their_mark)
 	}
 }
 
-/* What a thread does has a colour of its own, other marks have none. */
+/* Markers of a thread's state have a colour each, other markers have none. */
 TEST(marks_have_colours_by_what_they_say)
 {
 	static const char *const marks[][2] = { { "[on cpu]", "<rect class=\"c" },

@@ -102,7 +102,7 @@ static enum frame_kind kind_of_last(const char *text)
 	return line->frames[line->n_frames - 1].kind;
 }
 
-/* What is said of a stack is none of its frames; threads of Go without work have one such frame. */
+/* Remarks on a stack are not frames; threads of Go without work have one such frame. */
 TEST(remarks_are_no_frames)
 {
 	static const char *const frames[] = { "[idle]", "[unknown]", "[vdso]", "[libc.so.6+0x12]",

@@ -139,7 +139,7 @@ TEST(finds_a_table_far_into_a_segment)
 
 #define RELAS_VADDR 0x90000
 
-/* What the dynamic linker would read, behind everything else. */
+/* Data for the dynamic linker, after the rest of the image. */
 struct relocations {
 	Elf64_Dyn dynamic[3];
 	Elf64_Rela relas[5];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is said to keep growing, and what isn't. */
+/* Tests of growth: blocks that are reported to keep growing, and blocks that aren't. */
 #include "memleak/blocks.h"
 #include "unit.h"
 

@@ -32,7 +32,7 @@ static uint64_t random_u64(void)
 	return random_state;
 }
 
-/* What isn't there has no values. */
+/* Returns true if both have equal values. A missing octave has no values. */
 static bool hists_are_equal(const struct hist *a, const struct hist *b)
 {
 	static const struct hist_octave empty;
@@ -49,7 +49,7 @@ static uint64_t unit_ns(const struct hist_unit *unit)
 	return unit == &hist_nsecs ? 1 : unit == &hist_usecs ? 1000 : 1000000;
 }
 
-/* What the conversion stands for, by division. No overflow: 2^43 * 2^16 fits. */
+/* Returns the converted time, by division. No overflow: 2^43 * 2^16 fits. */
 static uint64_t exact_fixed(const struct hist_unit *unit, uint64_t ns)
 {
 	return (ns << unit->fraction_bits) / unit_ns(unit);
@@ -413,7 +413,7 @@ TEST(maximum_not_yet_written_is_not_zero)
 	CHECK(hist_percentile(h, &hist_nsecs, 50) == 1024);
 }
 
-/* What libbpf-tools' runqlat printed, and values at the edges of its rows. */
+/* The table is that of libbpf-tools' runqlat, also for values at the edges of its rows. */
 TEST(table_is_bcc_s)
 {
 	static const int counts[] = { 1, 9, 4, 10, 24, 11, 0, 0, 0, 1 };

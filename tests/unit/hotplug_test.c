@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the kernel says of CPUs that come and go. */
+/* Tests of the kernel's reports of CPUs that come and go. */
 #include "base/hotplug.h"
 #include "unit.h"
 

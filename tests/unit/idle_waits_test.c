@@ -4,7 +4,7 @@
 #include "stacks/idle_waits.h"
 #include "unit.h"
 
-/* Of user frames, then behind "-" kernel frames: "main;loop;epoll_wait;-;schedule". */
+/* Returns true if a stack is idle: user frames, "-", kernel frames ("main;read;-;schedule"). */
 static bool is_idle(const char *stack)
 {
 	enum frame_kind kind = FRAME_USER;

@@ -102,7 +102,7 @@ done
 [ -z "$bad" ]
 result help_names_the_command_as_it_was_called $?
 
-# What others have
+# Files of others stay.
 env DESTDIR="$root" scripts/install --remove
 mkdir -p "$sbin" "$pages"
 echo theirs >"$sbin/runqlat"

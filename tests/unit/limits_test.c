@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is said of limits. */
+/* Tests of the messages about limits. */
 #include <sys/resource.h>
 
 #include "base/limits.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What sort of lock a futex is, by who waits for it; and who waited for one of the kernel. */
+/* Tests of the kinds of locks: a futex's by its waiters; and the waiters of a kernel's lock. */
 #include "abi/locks.h"
 #include "modules/lock_names.h"
 #include "unit.h"

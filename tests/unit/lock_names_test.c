@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What addresses of locks are called, in this process and its children. */
+/* Tests of the names of locks' addresses, in this process and its children. */
 #include <pthread.h>
 
 #include "modules/lock_names.h"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# What the Makefile and packages do with the machine's files: goals that install come first, libbpf's headers are found
+# Tests of the Makefile and packages with the machine's files: goals that install come first, libbpf's headers are found
 # wherever it is, and objects of no build get into a release.
 # shellcheck disable=SC2034,SC2154 # some variables are set by what is included, or for it
 cd "$(dirname "$0")/../.." || exit 1

@@ -119,7 +119,7 @@ list_examples()
 	esac
 }
 
-# What is not here is replaced by what is: processes, cgroups, the terminal that --top needs.
+# Replaces what this machine may lack: processes, cgroups, the terminal that --top needs.
 localize()
 {
 	sed -e "s/-p [A-Z0-9][A-Z0-9]*/-p $$/" -e 's/--\(cgroup\|container\) [^ ]*/--comm name/' \

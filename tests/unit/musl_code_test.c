@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Where threads begin in musl: in code made up here, and in musl itself if it is installed. */
+/* Tests of where threads begin in musl: in code made up here, and in musl itself if installed. */
 #include "unit.h"
 #include "unwind/cfi.h"
 #include "unwind/cfi_gaps.h"

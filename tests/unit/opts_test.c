@@ -124,7 +124,7 @@ static const char *help_text(void)
 	return printed_by(print_help, NULL);
 }
 
-/* What was set, and the operands. */
+/* Returns the values that a command line sets, and its operands. */
 static const char *values_of(const char *line)
 {
 	int first = parse_line(line);

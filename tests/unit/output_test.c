@@ -126,7 +126,7 @@ TEST(each_report_of_a_series_has_a_file)
 	series_free(&out.series);
 }
 
-/* What is younger by its name is of before the clock was set back. */
+/* The last file stays, even if the clock was set back and others have later names. */
 TEST(the_last_file_is_kept_in_any_case)
 {
 	struct output out = { .kind = OUTPUT_SERIES,
@@ -228,7 +228,7 @@ static void limit_files(rlim_t bytes)
 	setrlimit(RLIMIT_FSIZE, &limit);
 }
 
-/* What is said goes into a file of its own, which is not limited as long as it is short. */
+/* Writes two reports that exceed a limit, and one without it. Returns the messages. */
 static char *write_while_full(struct output *out, const char *text)
 {
 	return SAID({

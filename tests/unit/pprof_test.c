@@ -283,7 +283,7 @@ TEST(what_is_read_back_is_the_profile)
 	CHECK(strlen(read) > 4096);
 }
 
-/* What differs in its cgroup only stays apart. */
+/* Samples that differ only in their cgroup stay apart. */
 TEST(labels_tell_where_a_thread_ran)
 {
 	static const char *const cgroups[] = { NULL, "/a/docker-00ff.scope", "/b" };

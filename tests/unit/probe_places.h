@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the tests of places share. Each has a place_code() that reads its machine's code. */
+/* Helpers of the tests of probe places. Each test has a place_code() for its machine's code. */
 #ifndef PROBE_PLACES_H
 #define PROBE_PLACES_H
 

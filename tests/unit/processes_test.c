@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the table knows of processes at a time, given what they did: mostly of ones that never were.
+ * Tests of the table of processes: its answers for a time after events of mostly made-up processes.
  */
 #include "child.h"
 #include "process/processes.h"
@@ -376,7 +376,7 @@ static int count_met(pid_t pid)
 	return n;
 }
 
-/* Whether the file of the first mapping that a process had is open. */
+/* Returns true if the file of the process's first mapping is open. */
 static bool has_open_file(pid_t pid, uint64_t time_ns)
 {
 	struct maps *maps = processes_recall(table, pid, time_ns);
@@ -387,7 +387,7 @@ static bool has_open_file(pid_t pid, uint64_t time_ns)
 	return is_open;
 }
 
-/* What was opened while it could be is there when nobody has the file any more. */
+/* A file that was opened early is readable when no process has it any more. */
 TEST(files_are_met_once_and_stay_open)
 {
 	uint64_t now_ns = clock_now_ns();
@@ -536,7 +536,7 @@ TEST(a_process_that_has_settled_is_asked_itself)
 	end_child(child);
 }
 
-/* Where events say what has come since: for 100 ms. A round that takes longer says nothing. */
+/* If events report all changes, a read is valid for 100 ms. A slower round proves nothing. */
 TEST(a_process_that_was_just_read_is_not_read_again)
 {
 	uint64_t page = (uintptr_t)read_inode & ~0xfffULL, begin_ns = clock_now_ns();

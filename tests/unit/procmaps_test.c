@@ -21,7 +21,7 @@ AFTER_EACH()
 	mappings_free(&maps);
 }
 
-/* Of several in one test, the last is kept. */
+/* Parses a text into maps, and frees the former ones. */
 static void parse(const char *text)
 {
 	mappings_free(&maps);
@@ -186,7 +186,7 @@ TEST(finds_the_mapping_that_holds_an_address)
 	CHECK(!mappings_find(&maps, 0x1000));
 }
 
-/* Where the kernel is asked for them instead. */
+/* The kernel's query for mappings gives the same as the text. */
 TEST(reads_what_the_text_says)
 {
 	char file[] = "/tmp/procmaps-a\nb-XXXXXX", *text;

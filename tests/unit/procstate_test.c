@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What /proc tells of processes in several states. */
+/* Tests of /proc's states of processes. */
 #include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>

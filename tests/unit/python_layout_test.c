@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Where builds of Python keep their frames: by their version, and by offsets in the file. */
+/* Tests of frame locations in builds of Python: by version, and by offsets in the file. */
 #include "elf/elf64.h"
 #include "runtimes/python/layout.h"
 #include "runtimes/runtimes.h"

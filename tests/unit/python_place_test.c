@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Where threads' states are found, in memory of this process laid out as Python and a C library
- * have it: with struct pthread above the thread pointer (x86-64) and below it (arm64).
+ * Tests of the location of threads' states, in memory of this process laid out as Python and a C
+ * library have it: with struct pthread above the thread pointer (x86-64) and below it (arm64).
  */
 #include "runtimes/python/place.h"
 #include "unit.h"

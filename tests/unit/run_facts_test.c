@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a report tells of its run: its window is where it was, however late the report is. */
+/* Tests of a report's facts: its window is exact, however late the report is. */
 #include <bpf/libbpf.h>
 
 #include "run/loss.h"

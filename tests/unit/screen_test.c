@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What of a line is shown on a screen that is too narrow for it. */
+/* Tests of lines that are too long for a screen. */
 #include "output/screen.h"
 #include "unit.h"
 

@@ -44,7 +44,7 @@ static inline char *end_diversion(int fd, int saved_fd)
 	return until_end(text);
 }
 
-/* What statements print to standard error. */
+/* Returns the text that statements print to standard error. */
 #define SAID(...)                                                 \
 	({                                                        \
 		int said_fd, saved_fd_ = divert_stderr(&said_fd); \
@@ -63,7 +63,7 @@ static inline int keep_stderr(void)
 
 #define KEPT_MAX 1024
 
-/* What is in it so far, as text. */
+/* Reads the file's messages so far into text, and returns it. */
 static inline const char *read_kept(int fd, char text[KEPT_MAX])
 {
 	ssize_t n = pread(fd, text, KEPT_MAX - 1, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What stacks lack, and what is said about that. */
+/* Tests of the messages about flaws of stacks. */
 #include "stacks/stack_flaws.h"
 #include "silent.h"
 #include "unit.h"
@@ -42,7 +42,7 @@ static void add(pid_t pid, const char *name, const struct stack_flaw *flaw, uint
 	stack_flaws_add(flaws, pid, comm, flaw, value);
 }
 
-/* What is said. The table is empty then. */
+/* Returns the messages, and empties the table. */
 static const char *print_with(bool lacks_tables)
 {
 	const char *text = SAID(stack_flaws_print(flaws, lacks_tables));

@@ -43,7 +43,7 @@ done
 grep -q slow "$dir/topics" && answers 2 "unknown topic 'nonsense'" "$bin" help nonsense
 result help_lists_topics $?
 
-# What a rescue image has room for. Ours is x86-64's; others differ a little.
+# The space of a rescue image. This is x86-64's; others differ a little.
 # The hardening of Debian's packages, which are not for rescue images, takes one percent.
 limit=3000000
 [ -z "$DEB_HOST_ARCH" ] || limit=3030000

@@ -144,7 +144,7 @@ TEST(each_thread_has_a_track)
 	CHECK(first && second && first < second);
 }
 
-/* What was cut, lost and captured is in the file, which is one value. */
+/* The file is one value, and has the numbers of cut, lost and captured samples. */
 TEST(a_file_knows_its_run)
 {
 	const struct writer_facts facts = { .tool = "profile",

@@ -20,7 +20,7 @@
 static const uint8_t cie[] = { 20, 0,	 0,  0, 0,    0,    0,	0, 1, 'z', 'R', 0,
 			       4,  0x78, 30, 1, 0x1b, 0x0c, 31, 0, 0, 0,   0,	0 };
 
-/* What the CIE says at its end. */
+/* The length of the rules at the CIE's end. */
 #define START_BYTES 7
 
 static struct cfi_table load_from(const uint8_t *start, const uint8_t *program, size_t n)

@@ -25,13 +25,13 @@ static bool update(pid_t pid, uint32_t change, struct unwind_process *process)
 	return unwind_procs_update(own->procs, pid, change, process);
 }
 
-/* Of this process, without a change that BPF has noted. */
+/* Updates this process, without a change that BPF has noted. */
 static bool update_own(struct unwind_process *process)
 {
 	return update(getpid(), 0, process);
 }
 
-/* What a walk would find for an address. */
+/* Returns the mapping that a walk would find for an address. */
 static const struct unwind_mapping *find(uint64_t addr)
 {
 	for (uint32_t i = 0; i < slice.count; i++) {

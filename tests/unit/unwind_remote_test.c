@@ -313,7 +313,7 @@ TEST(a_thread_that_ran_on_has_only_its_leaf)
 	CHECK_EQ(unwind_count_arrivals(thread.tgid, thread.tid), UINT64_MAX);
 }
 
-/* What BPF sends of a stack. */
+/* Copies the child's stack as BPF does. */
 static void copy_stack(uint32_t n_bytes)
 {
 	struct iovec remote = { (void *)(uintptr_t)child.regs.sp, n_bytes };
@@ -412,7 +412,7 @@ TEST(a_compiled_method_is_found_through_many_segments)
 	CHECK_EQ(ours[1], other);
 }
 
-/* Where rbp is the caller's, or points to a frame that is being made (the last case). */
+/* rbp is the caller's, or points to a frame that is being made (the last case). */
 TEST(interpreted_methods_are_left_where_they_begin_and_end)
 {
 	static struct {
@@ -512,7 +512,7 @@ TEST(calls_under_return_probes_have_their_callers)
 	CHECK_EQ(reason, UNWIND_PROBED);
 }
 
-/* What BPF could not read is not taken for zeros. */
+/* Bytes that BPF could not read are not taken for zeros. */
 TEST(a_hole_in_a_copied_stack_ends_the_walk)
 {
 	size_t first_bytes = UNWIND_COPY_PIECE - child.regs.sp % UNWIND_COPY_PIECE;
@@ -583,7 +583,7 @@ static int walk_two(enum unwind_bp_kind bp_kind, uint64_t ip, uint64_t return_ad
 	return reason;
 }
 
-/* Where threads begin, there are rules; elsewhere 0 is a number like others. */
+/* Threads begin where there are rules; elsewhere 0 is a number like others. */
 TEST(a_frame_pointer_of_0_is_no_end)
 {
 	CHECK_EQ(walk_two(UNWIND_BP_SAME, 0x10010, 0x10110), UNWIND_NO_RULE);

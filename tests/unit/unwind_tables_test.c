@@ -249,8 +249,8 @@ TEST(a_file_that_takes_the_place_of_others_has_their_shards)
 }
 
 /*
- * What is there stays where it is; what comes then is put into those that stay, or new ones. They
- * are dropped when another file is removed, or it is asked for.
+ * Present files stay where they are; later ones go into shards that stay, or new ones. Empty shards
+ * are dropped when another file is removed, or on request.
  */
 TEST(empty_shards_are_dropped)
 {
@@ -284,7 +284,7 @@ TEST(empty_shards_are_dropped)
 	CHECK_EQ(unwind_tables_size(t).n_shards, 2);
 }
 
-/* What was there before goes on working, and so does a file that still fits. */
+/* Without space for a file, those that are present go on working, and one that fits is added. */
 TEST(no_more_shards_is_told)
 {
 	struct unwind_run first, refused, second;
@@ -376,7 +376,7 @@ TEST(a_page_with_too_many_rules_says_so)
 	CHECK_EQ(n_right + n_bad, 700);
 }
 
-/* What n functions of a few shapes look like, at all places of blocks and across their borders. */
+/* Returns a table of n functions of a few shapes, at all places of blocks and across borders. */
 static struct cfi_table functions_of(int n)
 {
 	struct cfi_table made = {};

@@ -99,7 +99,7 @@ TEST(other_code_is_no_trampoline)
 	}
 }
 
-/* Of glibc, without a shadow stack and with one: mov %rbx,%rsp, and what comes behind. */
+/* A context ends in glibc's code after mov %rbx,%rsp, without a shadow stack and with one. */
 TEST(what_a_context_of_makecontext_returns_to_is_its_end)
 {
 	struct unwind_state s = BEHIND("\x48\x89\xdc\x48\x8b\x3c\x24\x48\x85\xff");

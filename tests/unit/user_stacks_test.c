@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the loader keeps in the maps by which BPF walks user stacks. The maps are real ones; no
- * program is loaded: what these would write, the tests do.
+ * Tests of the maps that the loader fills and by which BPF walks user stacks. The maps are real
+ * ones; no program is loaded: the tests write what programs would.
  */
 #include <sched.h>
 
@@ -57,7 +57,7 @@ static int fd_of(const struct run *run, const char *name)
 	return bpf_map__fd(map_find(run, name));
 }
 
-/* Of what BPF has of a process; 0: nothing. */
+/* Returns the serial number of a process in BPF's map; 0 if it has none. */
 static uint32_t serial_of(const struct run *run, pid_t pid)
 {
 	struct unwind_process slice = {};

@@ -71,7 +71,7 @@ static int make_copy(char *path)
 	return fd;
 }
 
-/* Where known_function() is when fd, a copy, is mapped as this program is. */
+/* Maps fd, a copy, as this program is mapped. Returns the address of known_function() there. */
 static uint64_t map_text(int fd)
 {
 	struct mapping text = self_text();

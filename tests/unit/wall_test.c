@@ -32,7 +32,7 @@ static void add(struct stack_key key, unsigned int remark, uint64_t value, uint6
 	stack_sums_add(&counted, &key, &sum);
 }
 
-/* What is reported of it; 0: nothing. */
+/* Returns the reported value of a stack in a state; 0 if there is none. */
 static uint64_t reported(struct stack_key key, enum wall_kind kind)
 {
 	const struct stack_sum *sum;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What processes do, as the kernel's events tell it: done by children here, and seen or not. */
+/* Tests of the kernel's events of processes: children here cause them, and they are seen or not. */
 #include <pthread.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -199,7 +199,7 @@ static void read_mappings(pid_t pid)
 	maps_release(processes_read(watch_processes(watch), pid, clock_now_ns()));
 }
 
-/* What is known of a process when its main thread ends. */
+/* Knowledge of a process when its main thread ends. */
 enum known {
 	NUMBER_OF_THREADS,
 	MAPPINGS,     /* it was there before, and was read */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a writer makes of a profile, in memory. */
+/* A writer's output for a profile, in memory. */
 #ifndef WRITTEN_H
 #define WRITTEN_H
 

@@ -31,7 +31,7 @@ import (
 //go:linkname expand runtime/pprof.runtime_expandFinalInlineFrame
 func expand(stack []uintptr) []uintptr
 
-// Of its first segment: not always 0.
+// Returns the page of the first loadable segment, which is not always 0.
 func firstAddress(file *elf.File) uint64 {
 	for _, segment := range file.Progs {
 		if segment.Type == elf.PT_LOAD {

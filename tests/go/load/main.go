@@ -38,7 +38,7 @@ import (
 var end time.Time
 var kept interface{}
 
-// What other files add: generic functions, C.
+// Functions that other files add: generic ones, C.
 var more []func()
 
 func goesOn() bool { return time.Now().Before(end) }
