@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Plain English: how comments begin, words that the field does not use in the project's sense, the shape of
 # messages, the length of help texts. Names in code are left alone, as is what is quoted in comments.
+# openings_only=1: only how comments begin, with # or //, too, and without exceptions.
 BEGIN {
 	openings = "^(\\.\\.\\. )?(Of|Those|Who|Whether|Such)[ ,]"
 	rare_openings = "^(\\.\\.\\. )?(What|Where|That)[ ,]"
+	if (openings_only)
+		openings = "^(\\.\\.\\. )?(Of|Those|Who|Whether|Such|What|Where|That)[ ,]"
 	n_words = split("told tells? behind for_want_of lets?_go by_turns whatever whoever again_and_again " \
 		"at_a_time so_many of_that_many room kept dear(er)? chores? allowances? wish(es)? " \
 		"where_there_is_one as_it_is_there add(s|ed|ing)?_up", words, " ")
@@ -43,6 +46,8 @@ function check_comment(line, text)
 	sub(/^ /, "", text)
 	if (text ~ openings)
 		report(line, "a comment begins with \"" substr(text, 1, index(text " ", " ") - 1) "\"")
+	if (openings_only)
+		return
 	if (text ~ rare_openings) {
 		n_rare++
 		if (list)
@@ -92,6 +97,8 @@ function check_help(line, code)
 
 function end_statement()
 {
+	if (openings_only)
+		statement = ""
 	if (statement ~ /msg_(error|warn|errno|hint|info|debug)\(/) {
 		kind = statement
 		sub(/^.*msg_/, "", kind)
@@ -105,9 +112,16 @@ function end_statement()
 	statement = ""
 }
 
-FNR == 1 { in_comment = 0; statement = "" }
+FNR == 1 { in_comment = in_lines = 0; statement = "" }
 { n_lines++; code = $0 }
-/^\/\/ SPDX/ || /^\/\* SPDX/ { next }
+/^(\/\/|\/\*|#) SPDX/ { next }
+openings_only && !in_comment && /^[ \t]*(#|\/\/) / {
+	if (!in_lines)
+		check_comment(FNR, substr(code, index(code, " ")))
+	in_lines = 1
+	next
+}
+{ in_lines = 0 }
 in_comment {
 	end = index(code, "*/")
 	piece = end ? substr(code, 1, end - 1) : code
