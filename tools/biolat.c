@@ -40,7 +40,7 @@ static const struct opt opts[] = {
 	{ 0, "slower", "MS", OPT_DURATION(struct groups, slower_ns, NS_PER_MS),
 	  "print requests of at least MS, one per line", "bytes" },
 	{ 0, "stacks", NULL, OPT_FLAG(struct groups, stacks),
-	  "total device time per submitter's stack; also below lines" },
+	  "total device time per submitter's stack; also with --slower" },
 	{},
 };
 

@@ -19,7 +19,7 @@
 #include "output/timeline.h"
 #include "output/writer.h"
 
-#define VERSIONS "31,\"preprocessedProfileVersion\":55" /* of the unprocessed format, and of this */
+#define VERSIONS "31,\"preprocessedProfileVersion\":55" /* of the raw and this format */
 #define NONE	 UINT32_MAX
 
 enum category {
@@ -34,7 +34,7 @@ enum category {
 	CATEGORY_IDLE,
 };
 
-/* A grey one is required. */
+/* Names and colours of categories. The profiler requires a grey one. */
 static const char *const categories[][2] = {
 	[CATEGORY_OTHER] = { "Other", "grey" },
 	[CATEGORY_USER] = { "User", "blue" },
@@ -53,7 +53,7 @@ static const enum category categories_of_rows[] = {
 	[ROW_THROTTLED] = CATEGORY_THROTTLED, [ROW_IDLE] = CATEGORY_IDLE,
 };
 
-/* Rows of a thread's tables; NONE: null. */
+/* Rows of a thread's tables. They refer to rows by number; NONE: null. */
 struct func {
 	uint32_t name, file, resource;
 };
@@ -177,7 +177,7 @@ static void print_ms(struct json *json, const char *key, uint64_t ns)
 	json_number(json, key, (double)ns / NS_PER_MS);
 }
 
-/* Writes a number; none: text for NONE. */
+/* Writes a number, or the text none for NONE. */
 static void print_number(struct json *json, const char *key, uint32_t number, const char *none)
 {
 	if (number == NONE)
@@ -186,7 +186,7 @@ static void print_number(struct json *json, const char *key, uint32_t number, co
 		json_uint(json, key, number);
 }
 
-/* Tables by columns: an offset in their rows, and the text for NONE; or the same text for all. */
+/* Tables as columns: each is a member of the rows (text: for NONE), or SAME: text for all rows. */
 #define SAME SIZE_MAX
 
 static const struct table_form {

@@ -41,13 +41,13 @@ struct heatmap {
 	const struct writer_style *style;
 	const char *unit;
 	struct calltree *tree;
-	struct numbering nodes;	    /* of the tree, cached by sample and kind of row */
+	struct numbering nodes;	    /* nodes of the tree, by sample and kind of row */
 	uint32_t *boxes;	    /* by node: its number in the flame graph's table */
 	uint64_t first_ns, cell_ns; /* start of the first cell, and length of each */
 	size_t n_columns;
 	uint64_t *cells, most; /* values, a column after another; the largest one */
 	size_t n_lines;
-	bool has_runs;		   /* shades are not of blocked time */
+	bool has_runs;		   /* shades show time on CPU or waiting for one */
 	const struct track *track; /* being visited */
 };
 
@@ -264,7 +264,7 @@ static void print_map(const struct heatmap *map)
 
 static void print_picture(const struct heatmap *map)
 {
-	/* all frames, as number_boxes() has them */
+	/* with all frames, numbered as in number_boxes() */
 	const struct flamegraph picture = { .title = "All of the time",
 					    .unit = map->unit,
 					    .width = PICTURE_WIDTH,

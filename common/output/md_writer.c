@@ -48,7 +48,7 @@ struct rows {
 struct group {
 	const char *remark;
 	uint64_t total;
-	struct rows rows; /* not of idle threads */
+	struct rows rows; /* stacks, without idle threads */
 };
 
 struct page {
@@ -266,7 +266,7 @@ static void sort_rows(struct rows *rows)
 		qsort(rows->list, rows->n, sizeof(struct row *), compare_rows);
 }
 
-/* Returns the rank of kinds of time that explain less, and follow the rest. */
+/* Returns the rank of a group: kinds of time that explain little follow the rest. */
 static uint64_t rank(const struct group *group)
 {
 	static const char *const last[] = { GOROUTINES, REMARK_BLOCKED_THROUGHOUT, IDLE };
@@ -285,7 +285,7 @@ static int compare_groups(const void *a, const void *b)
 	return order ? order : order_u64(y->total, x->total);
 }
 
-/* Totals the samples, and lists the shortened stacks, both once: pages of any length have them. */
+/* Totals the samples and shortens their stacks, once for pages of any length. */
 static void sum_up(struct page *page)
 {
 	for (size_t i = 0; i < profile_count(page->profile); i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Numbers for texts and records, from 0: equal bytes have the same number. For formats that write
- * each of them once and refer to it by its number.
+ * Numbers texts and records from 0; equal bytes have the same number. Writers use this for formats
+ * that list each text or record once and refer to it by its number.
  */
 #ifndef NUMBERING_H
 #define NUMBERING_H

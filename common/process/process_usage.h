@@ -19,21 +19,21 @@ struct process_usage {
 	struct idmap threads;	/* by tid: waits for a CPU since the thread began */
 };
 
-/* Freed with process_usage_free(). */
+/* Returns the usage of n processes, freed with process_usage_free(). */
 struct process_usage process_usage_read(const pid_t *pids, size_t n);
 void process_usage_free(struct process_usage *usage);
 
 /*
- * Returns the time that threads waited for a CPU between two moments: of those that are there at
- * the second one. Processes that were not there at the first count if they began later.
+ * Returns the time that threads waited for a CPU between two moments. Only threads that exist at
+ * the second one count; new processes count if they began after the first one.
  */
 uint64_t process_usage_waited_ns(const struct process_usage *before,
 				 const struct process_usage *now);
 
 /*
- * Returns a text about what was used between two moments, in two lines of at most 80 columns, freed
- * by the caller: as in process_usage_waited_ns(). The growth of memory is omitted unless the same
- * processes were there at both. has_delays: with waits for a CPU. NULL: there are none.
+ * Returns a text about the usage between two moments, in two lines of at most 80 columns, freed by
+ * the caller; NULL: there are no processes. The same threads count as in process_usage_waited_ns().
+ * Memory growth is omitted unless both have the same processes. has_delays: with waits for a CPU.
  */
 char *process_usage_describe(const struct process_usage *before, const struct process_usage *now,
 			     bool has_delays);

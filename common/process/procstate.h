@@ -25,13 +25,13 @@ pid_t *thread_list(pid_t pid, size_t *n);
 /* Fields of proc_pid_stat(5). */
 struct process_stat {
 	char state;	      /* 'R', 'S', 'D', 'Z', ... */
-	size_t n_threads;     /* that have not been reaped */
+	size_t n_threads;     /* threads that have not been reaped */
 	uint64_t start_ticks; /* since boot */
 	uint64_t minor_faults, major_faults;
 	uint64_t resident_pages;
 };
 
-/* False: the process is gone, or its file is unreadable. */
+/* Returns false if the process has ended or its file is unreadable. */
 bool process_stat_read(struct process_stat *stat, pid_t pid);
 
 /* Returns a file of a thread's folder as text, freed with free(); NULL: it can't be read. */
@@ -45,7 +45,7 @@ struct thread_call {
 	uint64_t args[6], sp, pc;
 };
 
-/* False: the file can't be read. A thread of the kernel is in no call, and has sp and pc 0. */
+/* Returns false if it can't be read. Kernel threads are in no call, and have sp and pc 0. */
 bool thread_call_read(struct thread_call *call, pid_t pid, pid_t tid);
 
 /* A thread's times, as the scheduler counts them (Documentation/scheduler/sched-stats.rst). */
@@ -55,7 +55,7 @@ struct thread_times {
 	uint64_t arrivals;  /* number of times that it got a CPU */
 };
 
-/* False, and all zero: the thread has ended, or the kernel does not count. */
+/* Returns false, and zeros, if the thread has ended or the kernel does not count. */
 bool thread_times_read(struct thread_times *times, pid_t pid, pid_t tid);
 
 /* Reads the process's name, which is the name of its main thread. 0 or -errno. */

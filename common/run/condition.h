@@ -40,7 +40,7 @@ struct condition_kind;
 struct condition {
 	const struct condition_kind *kind;
 	const char *text;   /* as given */
-	const char *detail; /* resource of psi ("cpu"), or the command */
+	const char *detail; /* psi: resource; cmd: command; runq: member of JSON */
 	uint64_t limit;	    /* percent, bytes, or ns */
 	uint64_t window_ns;
 	struct condition_stall {

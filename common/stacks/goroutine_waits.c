@@ -86,7 +86,7 @@ static const struct opt opts[] = {
 	{ 0, "goroutines", "auto|only|no", OPT_PARSED(struct goroutine_waits, mode, parse_mode),
 	  "add waits of goroutines of Go programs, or show only these" },
 	{ 0, "per-goroutine", NULL, OPT_FLAG(struct goroutine_waits, per_goroutine),
-	  "keep goroutines apart, by their numbers" },
+	  "show each goroutine separately, by its number" },
 	{},
 };
 

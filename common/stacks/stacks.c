@@ -326,7 +326,7 @@ static const struct writer *usual_writer(const struct run *run)
 	return spec_of(run)->usual_writer ? spec_of(run)->usual_writer(run) : NULL;
 }
 
-/* Refuses what has no place in a file of single events. */
+/* Refuses options and tools that formats of single events (firefox, heatmap) can't show. */
 static int check_events(struct run *run)
 {
 	static const char *const options[] = { "blocked",    "runnable",      "per-cpu",

@@ -13,7 +13,7 @@
 
 #define HOTSPOT_CONTINUATION "(continuation" /* part of the stubs' name */
 
-/* Adds it to a process's layout; all or nothing: the machine makes some of it when it is needed. */
+/* Adds all of this to a process's layout, or nothing if the machine has not made all of it yet. */
 void hotspot_continuation_find(const struct hotspot_vm *vm, pid_t pid, uint64_t bias,
 			       struct hotspot_layout *layout);
 

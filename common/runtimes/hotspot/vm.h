@@ -44,7 +44,7 @@ struct hotspot_fields {
 };
 
 struct hotspot_vm {
-	struct hotspot_layout layout; /* without what differs between processes of a file */
+	struct hotspot_layout layout; /* the part that all processes of a file share */
 	struct hotspot_fields fields;
 	bool has_sparse_numbers; /* compressed numbers (UNSIGNED5) never contain the byte 0 */
 	unsigned int version;	 /* feature release: 8, 11, 17 */
@@ -61,11 +61,11 @@ bool hotspot_find_tables(const struct elf64 *elf, struct hotspot_tables *tables)
 int hotspot_vm_read(struct hotspot_vm *vm, const struct hotspot_tables *tables, pid_t pid,
 		    uint64_t bias);
 
-/* Adds to the layout what differs between processes. -EAGAIN: the machine isn't initialized yet. */
+/* Completes the layout for a process. -EAGAIN: the machine isn't initialized yet. */
 int hotspot_vm_describe(const struct hotspot_vm *vm, pid_t pid, uint64_t bias,
 			struct hotspot_layout *layout);
 
-/* Reads words and texts of the process; 0 and false: unreadable. */
+/* Returns an integer in the process's memory; 0: unreadable. */
 uint64_t hotspot_peek_word(pid_t pid, uint64_t addr);
 uint32_t hotspot_peek_u32(pid_t pid, uint64_t addr);
 uint16_t hotspot_peek_u16(pid_t pid, uint64_t addr);
