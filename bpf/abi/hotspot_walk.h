@@ -405,9 +405,9 @@ UNWIND_INLINE __u32 hotspot_find_pushed(struct unwind_state *s, struct hotspot_w
 }
 
 /*
- * Where there is no return address above the frame, the code has pushed something, or is a stub that
- * follows a method: calls from its body come to stubs that link them, and polls after its frame has
- * gone.
+ * Where there is no return address above the frame, the code has pushed something, or is a stub
+ * that follows a method: calls from its body come to stubs that link them, and polls after its
+ * frame has gone.
  */
 UNWIND_INLINE void hotspot_judge_all(struct unwind_state *s, struct hotspot_walk *w)
 {

@@ -15,8 +15,8 @@
  *	hole    another function is missing
  *	wrong   a function that doesn't run, or another order
  *
- * With --perf-basic-prof, the function of each frame in generated code is compared with the one that
- * V8's own perf map has at the address, too; with --interpreted-frames-native-stack, interpreted
+ * With --perf-basic-prof, the function of each frame in generated code is compared with the one
+ * that V8's own perf map has at the address, too; with --interpreted-frames-native-stack, interpreted
  * functions have such code.
  *
  * Fails if any is wrong, or more than 1 % are holes.
