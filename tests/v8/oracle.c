@@ -16,8 +16,8 @@
  *	wrong   a function that doesn't run, or another order
  *
  * With --perf-basic-prof, the function of each frame in generated code is compared with the one
- * that V8's own perf map has at the address, too; with --interpreted-frames-native-stack, interpreted
- * functions have such code.
+ * that V8's own perf map has at the address, too; with --interpreted-frames-native-stack,
+ * interpreted functions have such code.
  *
  * Fails if any is wrong, or more than 1 % are holes.
  */
