@@ -106,9 +106,11 @@ static void heat(struct heatmap *map, uint64_t cell, uint64_t value)
 		map->most = map->cells[cell];
 }
 
-/* Divides a run or a wait among the cells of its time. */
+/* Divides a run or a wait among the cells of its time, without the time before the first one. */
 static void heat_time(struct heatmap *map, uint64_t start_ns, uint64_t end_ns)
 {
+	start_ns = start_ns > map->first_ns ? start_ns - map->first_ns : 0;
+	end_ns = end_ns > map->first_ns ? end_ns - map->first_ns : 0;
 	while (start_ns < end_ns) {
 		uint64_t cell = start_ns / map->cell_ns, until_ns = (cell + 1) * map->cell_ns;
 
@@ -121,7 +123,6 @@ static void heat_time(struct heatmap *map, uint64_t start_ns, uint64_t end_ns)
 static void add_row(void *arg, const struct row *row)
 {
 	struct heatmap *map = arg;
-	uint64_t start_ns = row->start_ns > map->first_ns ? row->start_ns - map->first_ns : 0;
 
 	if (!is_shown(row))
 		return;
@@ -129,9 +130,9 @@ static void add_row(void *arg, const struct row *row)
 	if (map->has_runs && row->kind == ROW_BLOCKED)
 		return;
 	if (map->track->is_time)
-		heat_time(map, start_ns, start_ns + row->value);
-	else
-		heat(map, start_ns / map->cell_ns, row->value);
+		heat_time(map, row->start_ns, row->start_ns + row->value);
+	else if (row->start_ns >= map->first_ns)
+		heat(map, (row->start_ns - map->first_ns) / map->cell_ns, row->value);
 }
 
 /* Writes a row for the script: frame, start, value. */

@@ -220,3 +220,21 @@ TEST(a_heat_map_is_as_wide_as_the_picture)
 	CHECK_HAS(text, "data-first=\"1200000000000\" data-cell=\"60000000\" data-columns=\"801\"");
 	CHECK_HAS(text, "<title>1200.96 s: 3 samples</title>");
 }
+
+/* A wait that began before the cut ends where it ended, not later by the time that is not shown. */
+TEST(a_heat_map_has_no_time_before_the_cut)
+{
+	const struct writer_facts facts = { .tool = "profile",
+					    .host = "h",
+					    .kernel = "6.1",
+					    .duration_ns = 7 * NS_PER_S,
+					    .cut_ns = 4 * NS_PER_S };
+	const char *text;
+
+	p = profile_new("nanoseconds", NULL, NULL);
+	add(EVENT_WAIT, 4030, 2000, 0, &waiting);
+	text = heatmap(&facts);
+	CHECK_HAS(text, "<title>4.00 s: 20.0 ms</title>");
+	CHECK_HAS(text, "<title>4.02 s: 10.0 ms</title>");
+	CHECK(!strstr(text, "<title>4.04 s"));
+}
