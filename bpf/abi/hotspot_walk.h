@@ -405,9 +405,9 @@ UNWIND_INLINE __u32 hotspot_find_pushed(struct unwind_state *s, struct hotspot_w
 }
 
 /*
- * Where there is no return address above the frame, the code has pushed something, or is a stub
- * that follows a method: calls from its body come to stubs that link them, and polls after its
- * frame has gone.
+ * If there is no return address above the frame, the code has pushed something, or is a stub that
+ * follows a method: of a call in its body, which isn't linked yet, or of a poll, after the frame
+ * has been removed.
  */
 UNWIND_INLINE void hotspot_judge_all(struct unwind_state *s, struct hotspot_walk *w)
 {

@@ -178,7 +178,7 @@ bool target_follows(const struct run *run)
 	       (run->command && !target->no_follow && !(spec && spec->follows_if_asked));
 }
 
-/* Returns if the target is selected by more than processes and cgroups. */
+/* Returns true if the target is selected by more than processes and cgroups. */
 static bool is_partial(const struct target *target)
 {
 	return target->tids.count || target->comm;

@@ -9,7 +9,8 @@
 	var minWidth = 0.05, minElement = 1, maxElements = 4000;
 	var width = svg.viewBox.baseVal.width - 2 * sideways;
 	var boxes = byId("frames"), labels = byId("labels"), cursor = byId("cursor");
-	var rows = +boxes.getAttribute("data-rows"), unit = boxes.getAttribute("data-unit"), inverted = boxes.getAttribute("data-inverted") === "1";
+	var rows = +boxes.getAttribute("data-rows"), inverted = boxes.getAttribute("data-inverted") === "1";
+	var unit = boxes.getAttribute("data-unit");
 	var frames = readFrames(), shown = [];
 	var zoomed = 0, current = -1, hovered = -1, pattern = null;
 

@@ -55,8 +55,7 @@ struct heatmap {
 
 static bool is_shown(const struct row *row)
 {
-	return (row->sample || row->state) && row->value && row->kind != ROW_IDLE &&
-	       !(row->sample && writer_is_idle(row->sample));
+	return row->value && (row->sample ? !writer_is_idle(row->sample) : row->state != NULL);
 }
 
 static uint32_t add_stack(struct heatmap *map, const struct row *row)

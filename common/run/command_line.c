@@ -23,7 +23,7 @@ static const struct opt common_opts[] = {
 	{ 0, "duration", "TIME", OPT_DURATION(struct run, duration_ns, NS_PER_S),
 	  "stop after TIME" },
 	{ 0, "format", "FORMAT", OPT_STRING(struct run, format),
-	  "text json csv prometheus md html folded svg pprof ..." },
+	  "text json csv md svg pprof ... (all: tracelets-output(5))" },
 	{ 0, "output", "FILE", OPT_STRING(struct run, output_path),
 	  "write to FILE; may contain strftime conversions (UTC)" },
 	{ 0, "keep", "N", OPT_UINT(struct run, keep, 1, UINT32_MAX),

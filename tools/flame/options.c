@@ -75,14 +75,15 @@ static int check_effects(const struct options *options, const struct opt_set *se
 static int check_sides(const struct options *options)
 {
 	bool compares = options->picture.differential;
+	const char *for_tables = options->limit >= 0 ? "--fail-over"
+				 : options->shares   ? "--shares"
+						     : NULL;
 
 	if (compares && (options->n < 1 || (options->n > 2 && !options->n_before)))
 		return msg_error("--diff needs two files, or one file with two values per line "
 				 "(several runs: A1 A2 -- B1 B2)");
-	if (options->limit >= 0 && (!options->top || !compares))
-		return msg_error("--fail-over needs --diff --table");
-	if (options->shares && (!options->top || !compares))
-		return msg_error("--shares needs --diff --table");
+	if (for_tables && (!options->top || !compares))
+		return msg_error("%s needs --diff --table", for_tables);
 	return options->picture.before_scale > 0 && !compares
 		       ? msg_error("--durations needs --diff")
 		       : 0;
