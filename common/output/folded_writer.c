@@ -12,7 +12,6 @@
 #include "base/escape.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/msg.h"
 #include "base/order.h"
 #include "output/folded.h"
 #include "output/writer.h"
@@ -23,18 +22,11 @@ struct line {
 	uint64_t hash, value;
 };
 
-/* A reusable buffer for a text. */
-struct scratch {
-	FILE *f;
-	char *text;
-	size_t size;
-};
-
 struct folding {
 	const struct writer_style *style;
 	struct line *lines;
 	size_t n;
-	struct scratch text, other;
+	struct mem_stream text, other;
 };
 
 static void print_stack(FILE *f, const struct sample *s, const struct writer_style *style)
@@ -57,35 +49,13 @@ static void print_stack(FILE *f, const struct sample *s, const struct writer_sty
 	}
 }
 
-static void check_memory(bool ok)
-{
-	if (!ok) {
-		msg_error("folded stacks: out of memory");
-		exit(1);
-	}
-}
-
-static void open_scratch(struct scratch *scratch)
-{
-	scratch->f = open_memstream(&scratch->text, &scratch->size);
-	check_memory(scratch->f);
-}
-
-static void close_scratch(struct scratch *scratch)
-{
-	check_memory(!fclose(scratch->f));
-	free(scratch->text);
-}
-
-/* Returns the sample's text, valid until the buffer's next use. */
-static const char *make_text(const struct folding *folding, struct scratch *scratch,
+/* Returns the sample's text, valid until the stream's next use. */
+static const char *make_text(const struct folding *folding, struct mem_stream *to,
 			     const struct sample *s)
 {
-	rewind(scratch->f);
-	print_stack(scratch->f, s, folding->style);
-	fputc('\0', scratch->f);
-	check_memory(!fflush(scratch->f) && !ferror(scratch->f));
-	return scratch->text;
+	mem_stream_restart(to);
+	print_stack(to->f, s, folding->style);
+	return mem_stream_text(to);
 }
 
 static void list_lines(struct folding *folding, const struct profile *p)
@@ -148,16 +118,16 @@ static void write_folded(FILE *f, struct profile *p, const struct writer_style *
 {
 	struct folding folding = { .style = style };
 
-	open_scratch(&folding.text);
-	open_scratch(&folding.other);
+	mem_stream_open(&folding.text);
+	mem_stream_open(&folding.other);
 	list_lines(&folding, p);
 	merge_lines(&folding);
 	for (size_t i = 0; i < folding.n && folding.lines[i].value; i++) {
 		print_stack(f, folding.lines[i].sample, style);
 		fprintf(f, " %" PRIu64 "\n", folding.lines[i].value);
 	}
-	close_scratch(&folding.text);
-	close_scratch(&folding.other);
+	free(mem_stream_close(&folding.text));
+	free(mem_stream_close(&folding.other));
 	free(folding.lines);
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "output/remarks.h"
 #include "output/writer.h"
 #include "output/xml.h"
@@ -110,14 +111,12 @@ static void print_line(struct conversion *to, char *line)
 static void print_page(FILE *f, struct profile *p, const struct writer_style *style)
 {
 	struct conversion to = { .f = f };
-	char *text = NULL, *rest;
-	size_t size;
-	FILE *page = open_memstream(&text, &size);
+	struct mem_stream page;
+	char *text, *rest;
 
-	if (!page)
-		return;
-	md_writer.write(page, p, style);
-	fclose(page);
+	mem_stream_open(&page);
+	md_writer.write(page.f, p, style);
+	text = mem_stream_close(&page);
 	for (rest = text; rest && *rest;)
 		print_line(&to, strsep(&rest, "\n"));
 	begin_block(&to, NO_BLOCK);

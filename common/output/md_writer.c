@@ -428,24 +428,20 @@ static void print_next(FILE *f, const struct page *page)
 /* Returns the page with at most n stacks of each kind; freed by the caller. */
 static char *make_page(const struct page *page, size_t n)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
+	struct mem_stream s;
 
-	if (!f)
-		return NULL;
-	print_head(f, page);
-	print_totals(f, page);
+	mem_stream_open(&s);
+	print_head(s.f, page);
+	print_totals(s.f, page);
 	if (page->calls.n)
-		print_rows(f, page, "system calls: on cpu and blocked", &page->calls, CALLS_MAX,
+		print_rows(s.f, page, "system calls: on cpu and blocked", &page->calls, CALLS_MAX,
 			   page->total);
 	for (size_t i = 0; n && i < page->n_groups; i++)
 		if (strcmp(page->groups[i].remark, IDLE))
-			print_rows(f, page, page->groups[i].remark, &page->groups[i].rows, n,
+			print_rows(s.f, page, page->groups[i].remark, &page->groups[i].rows, n,
 				   page->groups[i].total);
-	print_next(f, page);
-	fclose(f);
-	return text;
+	print_next(s.f, page);
+	return mem_stream_close(&s);
 }
 
 static void write_md(FILE *f, struct profile *p, const struct writer_style *style)

@@ -143,16 +143,14 @@ static void print_label(FILE *f, const char *name, const char *value)
 /* Returns the written labels, freed with free(). other: value of all labels; NULL: their own. */
 static char *labels_text(const struct metric_labels *labels, const char *other)
 {
-	char *text;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
+	struct mem_stream s;
 
+	mem_stream_open(&s);
 	for (size_t i = 0; labels && i < labels->n; i++) {
-		fputs(i ? "," : "", f);
-		print_label(f, labels->names[i], other ?: labels->values[i]);
+		fputs(i ? "," : "", s.f);
+		print_label(s.f, labels->names[i], other ?: labels->values[i]);
 	}
-	fclose(f);
-	return text;
+	return mem_stream_close(&s);
 }
 
 static struct series *find_series(const struct family *family, const char *labels)

@@ -68,25 +68,22 @@ char *svg_subtitle(const struct writer_facts *facts, const char *unit)
 /* Draws the picture until it fits: with short names, then with fewer and wider frames. */
 static void draw(FILE *f, const struct calltree *tree, struct flamegraph *picture, size_t max_bytes)
 {
-	char *text = NULL;
-	size_t size = 0;
-	FILE *drawn;
+	struct mem_stream drawn;
+	char *text;
 
+	mem_stream_open(&drawn);
 	for (bool fits = false; !fits;) {
-		free(text);
-		text = NULL;
-		drawn = open_memstream(&text, &size);
-		if (!drawn)
-			break;
-		flamegraph_write(drawn, tree, picture);
-		fclose(drawn);
-		fits = size <= max_bytes || picture->min_width > picture->width;
+		mem_stream_restart(&drawn);
+		flamegraph_write(drawn.f, tree, picture);
+		mem_stream_text(&drawn);
+		fits = drawn.size <= max_bytes || picture->min_width > picture->width;
 		if (!picture->name_max)
 			picture->name_max = NAME_MAX_BYTES;
 		else
 			picture->min_width *= 2;
 	}
-	fputs(text ? text : "", f);
+	text = mem_stream_close(&drawn);
+	fputs(text, f);
 	free(text);
 }
 

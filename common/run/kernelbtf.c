@@ -90,7 +90,7 @@ struct cut {
 	uint32_t *new_ids; /* id in the result, by id; 0: not requested */
 	uint32_t *roots;   /* types requested by their names */
 	size_t n_roots;
-	FILE *out_types, *out_strings;
+	struct mem_stream out_types, out_strings;
 	size_t n_out_strings; /* bytes written to out_strings */
 	bool has_failed;
 };
@@ -257,7 +257,7 @@ static uint32_t put_string(struct cut *cut, const char *text)
 	if (cut->has_failed || (!*text && at))
 		return 0;
 	size = strlen(text) + 1;
-	fwrite(text, size, 1, cut->out_strings);
+	fwrite(text, size, 1, cut->out_strings.f);
 	cut->n_out_strings += size;
 	cut->has_failed = cut->n_out_strings > WHOLE_MAX_BYTES;
 	return (uint32_t)at;
@@ -277,7 +277,7 @@ static void put_type(struct cut *cut, const struct btf_type *t)
 	}
 	for (uint32_t i = 0; (at = reference(copy, i)); i++)
 		*at = *at < cut->n_types ? cut->new_ids[*at] : 0;
-	fwrite(copy, size_of(t), 1, cut->out_types);
+	fwrite(copy, size_of(t), 1, cut->out_types.f);
 	free(copy);
 }
 
@@ -300,16 +300,14 @@ static int write_cut(struct cut *cut, int fd)
 	struct iovec parts[] = { { &header, sizeof(header) }, {}, {} };
 	ssize_t written = -1, size;
 
-	cut->out_types = open_memstream((char **)&parts[1].iov_base, &parts[1].iov_len);
-	cut->out_strings = open_memstream((char **)&parts[2].iov_base, &parts[2].iov_len);
-	if (cut->out_types && cut->out_strings)
-		put_types(cut);
-	if (cut->out_types && !fclose(cut->out_types) && cut->out_strings &&
-	    !fclose(cut->out_strings)) {
-		header.type_len = header.str_off = (uint32_t)parts[1].iov_len;
-		header.str_len = (uint32_t)parts[2].iov_len;
-		written = writev(fd, parts, 3);
-	}
+	mem_stream_open(&cut->out_types);
+	mem_stream_open(&cut->out_strings);
+	put_types(cut);
+	parts[1].iov_base = mem_stream_close(&cut->out_types);
+	parts[2].iov_base = mem_stream_close(&cut->out_strings);
+	header.type_len = header.str_off = (uint32_t)(parts[1].iov_len = cut->out_types.size);
+	header.str_len = (uint32_t)(parts[2].iov_len = cut->out_strings.size);
+	written = writev(fd, parts, 3);
 	size = (ssize_t)(sizeof(header) + parts[1].iov_len + parts[2].iov_len);
 	free(parts[1].iov_base);
 	free(parts[2].iov_base);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The live view of stacks; see top_writer.h. */
 #include "base/escape.h"
+#include "base/mem.h"
 #include "modules/topview.h"
 #include "output/calltree.h"
 #include "output/functions.h"
@@ -70,15 +71,13 @@ static void print_table(FILE *f, const struct calltree *tree, size_t n, const ch
 static char *make_view(struct run *run, const struct profile *p, const struct calltree *tree,
 		       bool by_total)
 {
-	char *text;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
+	struct mem_stream s;
 
-	topview_print_head(f, run, profile_total(p),
+	mem_stream_open(&s);
+	topview_print_head(s.f, run, profile_total(p),
 			   by_total ? "s sorts by self, " : "t sorts by total, ");
-	print_table(f, tree, TOPVIEW_ROWS, profile_unit(p), by_total);
-	fclose(f);
-	return text;
+	print_table(s.f, tree, TOPVIEW_ROWS, profile_unit(p), by_total);
+	return mem_stream_close(&s);
 }
 
 static void draw(struct run *run, const struct profile *p)

@@ -318,8 +318,8 @@ static int collect(const struct run *run, struct calls *calls, struct calltable 
 static void view_table(struct run *run, struct calls *calls, struct calltable *table)
 {
 	struct table_output to = { .f = run->out, .format = &text_table };
+	struct mem_stream s;
 	char *text;
-	size_t size;
 
 	if (!calls->whole)
 		calls->whole = calltable_new(&calls->request.layout);
@@ -329,10 +329,11 @@ static void view_table(struct run *run, struct calls *calls, struct calltable *t
 				(struct call_room){ .rows = topview_last_rows() });
 		return;
 	}
-	to.f = open_memstream(&text, &size);
+	mem_stream_open(&s);
+	to.f = s.f;
 	topview_print_head(to.f, run, calltable_total(table), "");
 	calltable_write(table, &to, (struct call_room){ TOPVIEW_ROWS, topview_columns() });
-	fclose(to.f);
+	text = mem_stream_close(&s);
 	calltable_take(calls->whole, table);
 	topview_show(run, text, NULL);
 }
