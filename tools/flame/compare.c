@@ -16,9 +16,9 @@
 #include "output/functions.h"
 #include "output/quantity.h"
 
-#define ONE_FALSE_IN 1000ULL /* comparisons of equal sides: in one, a difference counts */
-#define LN_2	     0.6931471805599453
-#define MAX_DIGITS   1e18 /* fits into 64 bits */
+#define ONE_FALSE_IN   1000.0 /* comparisons of equal sides: in one, a difference counts */
+#define MAX_DEVIATIONS 12     /* of 10^30 functions */
+#define MAX_DIGITS     1e18   /* fits into 64 bits */
 
 enum side { BEFORE, AFTER, N_SIDES };
 
@@ -46,6 +46,7 @@ struct comparison {
 	double runs[N_SIDES], scales[N_SIDES];
 	double first_total; /* with --shares, all runs are scaled to the first one's total */
 	double dispersion;  /* variance of a value of 1; 0: unknown */
+	double deviations;  /* noise, in standard deviations */
 	struct entry all;
 };
 
@@ -162,27 +163,58 @@ static double find_dispersion(const struct comparison *c)
 	return strcmp(c->how->picture.unit, "samples") ? found : larger_of(found, 1);
 }
 
-/* Scales a side's mean. Returns the variance of the scaled mean. */
+/*
+ * Returns how much more the runs of a side vary for this function than for all, at least 1. Both
+ * sides are taken together: the variance of three runs alone says little.
+ */
+static double find_excess(const struct comparison *c, const struct entry *entry)
+{
+	double variance = 0, runs = 0;
+
+	for (enum side side = 0; side < N_SIDES; side++) {
+		double expected = c->dispersion * entry->sides[side].mean;
+
+		if (c->runs[side] < 2 || !(expected > 0))
+			continue;
+		variance += (c->runs[side] - 1) * entry->sides[side].variance / expected;
+		runs += c->runs[side] - 1;
+	}
+	return runs > 0 ? larger_of(variance / runs, 1) : 1;
+}
+
+/* Scales a side's mean. Returns the variance that all functions let expect of the scaled mean. */
 static double scale_side(const struct comparison *c, struct entry *entry, enum side side)
 {
 	struct values *values = &entry->sides[side];
-	double variance = larger_of(values->variance, c->dispersion * values->mean);
+	double variance = c->dispersion * values->mean;
 
 	values->mean *= c->scales[side];
 	return c->scales[side] * c->scales[side] * variance / c->runs[side];
 }
 
-/*
- * Sets growth and noise, z standard deviations: normal values exceed these with a chance of at most
- * exp(-z * z / 2) / 2, in each of n functions. The logarithm to the base 2 is rounded up.
- */
+/* Sets growth and noise: the deviation that one of all functions exceeds by chance so rarely. */
 static void measure(const struct comparison *c, struct entry *entry)
 {
-	int bits = 64 - __builtin_clzll((c->n + 1) * ONE_FALSE_IN / 2);
-	double variance = scale_side(c, entry, BEFORE) + scale_side(c, entry, AFTER);
+	double variance = find_excess(c, entry);
 
+	variance *= scale_side(c, entry, BEFORE) + scale_side(c, entry, AFTER);
 	entry->growth = entry->sides[AFTER].mean - entry->sides[BEFORE].mean;
-	entry->noise = sqrt(2 * LN_2 * bits * variance);
+	entry->noise = c->deviations * sqrt(variance);
+}
+
+/* Returns how many standard deviations a normal value exceeds with this chance. */
+static double find_deviations(double chance)
+{
+	double low = 0, high = MAX_DEVIATIONS, middle;
+
+	while (high - low > 1e-6) {
+		middle = (low + high) / 2;
+		if (erfc(middle / M_SQRT2) / 2 > chance)
+			low = middle;
+		else
+			high = middle;
+	}
+	return high;
 }
 
 static int compare_entries(const void *a, const void *b)
@@ -201,6 +233,7 @@ static void measure_all(struct comparison *c)
 	for (size_t at = 0; (entry = idmap_next(&c->by_name, &at));)
 		list_entry(c, entry);
 	c->dispersion = find_dispersion(c);
+	c->deviations = find_deviations(1 / (ONE_FALSE_IN * (double)(c->n + 1)));
 	for (size_t i = 0; i < c->n; i++)
 		measure(c, c->list[i]);
 	if (c->n)
