@@ -35,7 +35,7 @@ function check_words(line, text,   i)
 	for (i = 1; i <= n_words; i++)
 		if (has_word(text, words[i]))
 			report(line, "\"" words[i] "\": see tests/lint/words.awk")
-	gsub(/there (is|are) no/, "", text)
+	gsub(/there (is|are) no|(is|are) no longer/, "", text)
 	if (has_word(text, "(is|are) no"))
 		report(line, "\"is no\": write \"is not a\"")
 }
