@@ -99,7 +99,7 @@ static int check(struct run *run)
 	if (!stacks_options_are_given(run))
 		options->columns.process |= is_for_people && wants_stacks(run);
 	else if (!wants_stacks(run))
-		return msg_error("-P, --by-file and -L exclude options about stacks");
+		return msg_error("-P, --by-file and -L exclude options for stacks");
 	if (!wants_latency(run) && histograms_refuse_units(run, "without -L"))
 		return -EINVAL;
 	return wants_stacks(run) ? histograms_refuse(run, "without -P, --by-file or -L") : 0;

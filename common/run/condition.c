@@ -54,7 +54,7 @@ pid_t *condition_target_list(const struct condition_target *target, size_t *n)
 enum scope {
 	SCOPE_ANY,
 	SCOPE_ENTIRE,	 /* not single threads */
-	SCOPE_PROCESSES, /* as before, and not the whole machine */
+	SCOPE_PROCESSES, /* neither single threads nor the whole machine */
 };
 
 struct condition_kind {
@@ -414,7 +414,7 @@ static void rest(struct condition *condition, uint64_t used_ns)
 	if (condition->is_slow || rest_ns < condition->limit / 2)
 		return;
 	condition->is_slow = true;
-	msg_warn("%s: too many threads, read every %" PRIu64 " ms only: short ones are missed",
+	msg_warn("%s: too many threads, read every %" PRIu64 " ms only: short stalls are missed",
 		 condition->text, (uint64_t)(rest_ns / NS_PER_MS));
 }
 

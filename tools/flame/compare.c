@@ -323,7 +323,7 @@ static int count_grown(const struct comparison *c)
 	if (!n)
 		return 0;
 	name = mem_escape(first->name);
-	msg_error("%s: grew by more than %g %% and the noise (functions that did: %d)", name,
+	msg_error("%s: grew by more than %g %% and the noise (functions over the limit: %d)", name,
 		  100 * c->how->limit, n);
 	free(name);
 	return n;
