@@ -286,8 +286,8 @@ static __always_inline bool has_unplaced(struct request *rq)
 /* Properties of a request or bio that reports show. */
 struct facts {
 	__u32 flags;
-	__u32 disk;	  /* number */
-	const void *name; /* of the disk, in kernel memory */
+	__u32 disk;	  /* the disk's number */
+	const void *name; /* the disk's name, in kernel memory */
 	__u64 sector;
 	__u32 bytes;
 };
@@ -402,7 +402,7 @@ static __always_inline void report_if_slow(const struct biolat_request *request,
 		send_slow(request, facts, made_ns, now_ns);
 }
 
-/* Counts the total of all requests, or that of the owner. */
+/* Adds a value to the histogram or stack of the request's owner, or to that of all requests. */
 static __always_inline void count_by_owner(const struct biolat_request *request, __u64 value)
 {
 	if (settings.by == BY_STACK)
@@ -645,7 +645,7 @@ int stack_issue(__u64 *ctx)
 
 /* ---- bios at the top, instead of requests ---- */
 
-/* Returns true for a bio to the chosen device or, if none is, to one without others on top. */
+/* Returns true for bios to the chosen device or, without one, to devices that no other holds. */
 static __always_inline bool is_wanted_top(struct bio *bio)
 {
 	struct block_device *device;

@@ -28,7 +28,7 @@ static __always_inline __u64 throttled_take(struct task_struct *task, struct wai
 	return ns;
 }
 
-/* Counts the throttled part last: as events, parts of a wait come in their order. */
+/* Counts the throttled part last: with single events, the parts of a wait come in order of time. */
 static __noinline void wait_count(struct task_struct *task, struct wait *wait,
 				  enum kernel_stack kernel_stack)
 {

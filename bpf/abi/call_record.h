@@ -45,8 +45,8 @@ struct call_times {
 /*
  * Fast path for most calls: one array of cells per CPU. A key uses the cell that its hash selects,
  * or the adjacent cell; if both are taken, it is counted in the hash table. The array has two
- * halves, used alternately; turn numbers begin with CALL_FIRST_TURN, and a cell of another turn is
- * free.
+ * halves, used alternately; generation numbers (turns) begin with CALL_FIRST_TURN, and a cell of
+ * another turn is free.
  */
 struct call_cell {
 	struct call_key key;
@@ -68,9 +68,9 @@ struct call_flight {
 	__u32 tgid, tid;
 	__s32 number;
 	__u16 abi;
-	__u16 n_words;	  /* number of words of its kernel stack */
+	__u16 n_words;	  /* used elements of words */
 	__u64 began_ns;	  /* entry time; 0: before tracing began */
-	__u64 off_cpu_ns; /* estimated off-CPU time of its thread; 0: on CPU, or unknown */
+	__u64 off_cpu_ns; /* estimated off-CPU time of the thread; 0: on CPU, or unknown */
 	char comm[TASK_COMM_LEN];
 	__u64 words[CALL_STACK_DEPTH]; /* kernel stack, leaf first */
 };

@@ -21,7 +21,7 @@ struct hotspot_heap {
 /* Offsets of fields in bytes. Of a blob, they count from its block, which begins with a header. */
 struct hotspot_layout {
 	struct hotspot_heap heaps[HOTSPOT_HEAPS];
-	__u64 call_stub; /* return address of the stub by which C++ calls Java */
+	__u64 call_stub; /* return address of the stub through which C++ calls Java */
 	__u64 interpreter_low, interpreter_high;
 	/*
 	 * Stubs to which a virtual thread's outermost frame on the stack returns, since the frames
@@ -80,11 +80,11 @@ struct hotspot_walk {
 	struct runtime_table rules;
 	__u64 serial;
 	__u64 begin, end;   /* code of the blob */
-	__u64 blob;	    /* its address; 0: interpreted */
+	__u64 blob;	    /* the blob's address; 0: interpreted */
 	__u64 method;	    /* struct Method; 0: a stub */
-	__u64 constant_at;  /* its ConstMethod */
-	__u64 pool, symbol; /* its constant pool, the name of its class */
-	__u64 symbol_end;   /* the last letters of that name */
+	__u64 constant_at;  /* the method's ConstMethod */
+	__u64 pool, symbol; /* its constant pool, the name of the method's class */
+	__u64 symbol_end;   /* the class name's last letters */
 	__u64 fingerprint;
 	__u32 compile_id;
 	__s32 position;	   /* in an interpreted method's bytecode; negative: unknown */

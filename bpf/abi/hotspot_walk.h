@@ -6,7 +6,7 @@
  *
  * A compiled method has a fixed frame: at a return address the caller's stack begins frame_bytes
  * above sp, with the return address and rbp below it. An interrupted instruction may be where the
- * frame doesn't exist yet or any more, as its bytes show; a return address found there has to
+ * frame doesn't exist yet, or no longer, as its bytes show; a return address found there has to
  * follow a call.
  */
 #ifndef ABI_HOTSPOT_WALK_H
@@ -604,8 +604,8 @@ UNWIND_INLINE int hotspot_leave_adapter(struct unwind_state *s, struct hotspot_w
 }
 
 /*
- * Leaves stubs of continuations to the carrier's frame. They find it by the JavaThread, too, since
- * they are reached by a return.
+ * Leaves a stub of continuations to the carrier's frame, which it finds by the JavaThread, as the
+ * stub does: a return leads there, not a call.
  */
 UNWIND_INLINE int hotspot_leave_continuation(struct unwind_state *s, const struct hotspot_walk *w)
 {

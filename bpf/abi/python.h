@@ -52,7 +52,7 @@
 #define PYTHON_VARIABLES      16 /* before 3.11: in PyFrameObject, number of its variables */
 #define PYTHON_CODE_LOCALS    28 /* before 3.11: co_nlocals */
 #define PYTHON_CODE_LINE      40 /* before 3.11: co_firstlineno, first fingerprinted byte */
-#define PYTHON_CODE_COUNTS    72 /* 3.11: begin of fields that never change, see BYTES */
+#define PYTHON_CODE_COUNTS    72 /* 3.11: start of fields that never change, see BYTES */
 #define PYTHON_CODE_BEFORE    88 /* since 3.12: likewise, up to PYTHON_CODE_NAME */
 #define PYTHON_CODE_VERSION   92 /* since 3.12: co_version */
 #define PYTHON_CODE_FILENAME  112

@@ -16,7 +16,7 @@ struct sampled {
 	/* State for detecting missed samples. */
 	__u64 due_ns;  /* time at which the latest sample was due */
 	__u64 idle_at; /* address of this CPU's idle task */
-	__u64 n_idle;  /* switches to the idle task by then; ~0: it is running, or unknown */
+	__u64 n_idle;  /* switches to the idle task by due_ns; ~0: it is running, or unknown */
 };
 
 #endif

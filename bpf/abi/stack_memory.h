@@ -18,8 +18,8 @@
 
 /*
  * Words that determined the path of a walk: those close to each other, or the digests of distant
- * objects. These have two words each: the address, and in its upper byte the number of words; the
- * digest.
+ * objects. An object takes two words: its address, with the number of words in the upper byte, and
+ * its digest.
  */
 struct stack_page {
 	__u64 start;   /* address of word 0 */

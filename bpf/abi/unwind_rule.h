@@ -3,8 +3,8 @@
  * Rule that unwinds one frame of a user stack, shared by BPF and the loader: DWARF call frame
  * information, reduced to the forms that compilers use. "rsp" and "rbp" stand for sp and x29 on
  * arm64, too. The caller's rsp is always the CFA. On x86-64 the return address is at CFA - 8 unless
- * the kind says otherwise. Any other rule is UNWIND_BAD. A rule has eight bytes and compares as one
- * 64-bit number: fields that its kind does not use are zero.
+ * the kind differs. Any other rule is UNWIND_BAD. A rule has eight bytes and compares as one 64-bit
+ * number: fields that its kind does not use are zero.
  */
 #ifndef ABI_UNWIND_RULE_H
 #define ABI_UNWIND_RULE_H

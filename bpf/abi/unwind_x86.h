@@ -209,9 +209,9 @@ UNWIND_INLINE void unwind_go_read_link(struct unwind_state *s, const struct unwi
 
 /*
  * A signal trampoline without a rule, such as musl's, is recognized by its instructions, as in
- * other unwinders: "mov $__NR_rt_sigreturn,%rax; syscall". They have nine bytes: the first eight,
- * the last eight. In the call, before the kernel restores the registers, a thread is after the last
- * instruction, where rules have ended.
+ * other unwinders: "mov $__NR_rt_sigreturn,%rax; syscall". They have nine bytes, compared as the
+ * first eight and the last eight. In the call, before the kernel restores the registers, a thread
+ * is after the last instruction, where rules have ended.
  */
 #define UNWIND_SIGRETURN_BYTES 9
 #define UNWIND_SIGRETURN_FIRST 0x0f0000000fc0c748ULL

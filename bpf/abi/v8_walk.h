@@ -69,7 +69,7 @@ V8_INLINE bool v8_read_object(const struct v8_walk *w, __u64 *words, __u32 size,
 	return !(words[0] & 7) && v8_read(w, words, size, words[0]) && words[0] & 1;
 }
 
-/* Returns the instance type that a map says; 0xffff: unreadable, no type. */
+/* Returns the instance type in a map; 0xffff: unreadable (not a type). */
 V8_INLINE __u16 v8_type(const struct v8_walk *w, __u64 map)
 {
 	__u16 type;

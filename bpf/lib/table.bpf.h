@@ -2,8 +2,8 @@
 /*
  * Hash tables that the loader can drain while BPF fills them. Two tables alternate; the loader
  * creates the second one when it is first needed. An array of maps with one element (NAMEs) refers
- * to the table in use; its update returns when no program uses the old table any more, so the old
- * table is then complete. See run/bpfmap.h.
+ * to the table in use; its update returns when no program still uses the old table, which is then
+ * complete. See run/bpfmap.h.
  *
  * An empty element means the first table: setting it would cost a grace period of milliseconds at
  * the start. The inner map in the declaration is only a template for libbpf; its size is

@@ -20,7 +20,7 @@
 enum python_turn {
 	PYTHON_GOES_ON,
 	PYTHON_ENDS,
-	PYTHON_LOOKS_ON, /* searching another state */
+	PYTHON_LOOKS_ON, /* nothing found in this state: the next one follows */
 };
 
 #define PYTHON_LAST_TAG	   7 /* 3.14: tag in the low bits of f_executable */
@@ -203,8 +203,7 @@ static __always_inline int python_leave_cframe(__u32 slot, struct python_walk *w
 /*
  * Returns true if w->frame isn't the true caller. In 3.11 compiled code may publish a new frame
  * before it sets the caller: until then the frame has the caller of an earlier frame at its
- * address. For functions that is the same address, but it may be a generator that is not running
- * any more.
+ * address. For functions that is the same address, but it may be a generator that no longer runs.
  */
 static __always_inline bool python_caller_is_wrong(__u32 slot, struct python_walk *w,
 						   const __u8 *frame)
@@ -224,8 +223,8 @@ static __always_inline bool python_caller_is_wrong(__u32 slot, struct python_wal
 }
 
 /*
- * Records the fields of the current frame that are used. Since 3.12 the code object says whether it
- * is an entry frame, too.
+ * Records the fields of the current frame that are used. Since 3.12 the code object also shows
+ * whether the frame is an entry frame.
  */
 static __always_inline void python_note_frame(__u32 slot, const struct python_walk *w,
 					      const __u8 *frame)
@@ -348,7 +347,7 @@ static __always_inline void python_walk_segments(__u32 slot, struct stack_scratc
 		if (python_walk_more(slot) != PYTHON_GOES_ON)
 			break;
 	python_drop_segment(scratch, w);
-	if (w->frame) /* no end of the list: it could not be read, or was not believed */
+	if (w->frame) /* the list's end was not reached: unreadable, or not plausible */
 		python_depend(scratch, w);
 }
 

@@ -40,7 +40,8 @@ struct python_walk {
 	__u64 interpreter, state; /* next ones to visit; 0: none */
 	__u32 n_looked;		  /* steps along the lists */
 	__u64 window, window_end; /* address range in bytes[] */
-	__u64 innermost;	  /* before 3.11, from here to disagrees: first frame */
+	/* only before 3.11, up to disagrees */
+	__u64 innermost; /* first frame */
 	__u32 next_native;
 	__u32 n_calls, n_placed; /* evaluating calls; those with a frame */
 	bool skips_call, disagrees;

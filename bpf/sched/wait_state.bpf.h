@@ -38,7 +38,7 @@ struct task_state {
 	__u64 user_id; /* stack id at switch-out */
 	__u64 waker_id;
 	__u64 waking_id;	/* current waker, perhaps before the switch-out */
-	__u64 switches;		/* context switches at switch-out: unchanged until the next one */
+	__u64 switches;		/* count of switches at switch-out; the same until it runs */
 	__u64 on_ns;		/* switch-in time; 0: off CPU, or unknown */
 	__u64 ran_ns;		/* time on CPU not counted yet, up to the last switch-out */
 	__u8 letter;		/* letter of its state, as in ps; 0: stopped by the tool */

@@ -42,9 +42,9 @@ static __always_inline bool state_is_idle(__u32 state)
 }
 
 /*
- * Returns a raw state with TASK_FROZEN and TASK_RTLOCK_WAIT moved to the bit of D, as which the
- * kernel reports them; older kernels don't use these bits. Without a branch, which would be two
- * states for the verifier.
+ * Returns a raw state with TASK_FROZEN and TASK_RTLOCK_WAIT moved to the bit of D, since the kernel
+ * reports both as D; older kernels don't use these bits. Has no branch, which would be two states
+ * for the verifier.
  */
 static __always_inline __u32 state_of_wait(__u32 raw_state)
 {
@@ -82,7 +82,7 @@ static __always_inline __u8 state_letter(__u32 state)
 	return state_is_idle(state) ? 'I' : ALL_LETTERS >> state_index(state) * 8;
 }
 
-/* Returns true if the tool stops its command by ptrace(2) at its start: not a wait of its own. */
+/* Returns true if the tool holds its command by ptrace(2): this is not a wait of the command. */
 static __always_inline bool is_held_by_tool(struct task_struct *task, __u32 state)
 {
 	return state & __TASK_TRACED && task_tgid(TASK_READ(task, parent)) == filter.self_tgid;

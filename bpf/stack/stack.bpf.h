@@ -228,8 +228,8 @@ static __always_inline void stack_key_owner(struct stack_key *key, struct task_s
 }
 
 /*
- * Finds the counts of a stack. table NULL: the first table, which is used until the loader drains
- * one, in most runs never; the verifier inlines the lookup in a constant table. The barrier keeps
+ * Finds the counts of a stack. table NULL: the first table, until the loader first switches tables,
+ * which most runs never do. The verifier inlines a lookup in a constant table; the barrier keeps
  * the compiler from merging the two lookups.
  */
 static __always_inline struct stack_sum *stack_find_sum(void *table, const struct stack_key *key)

@@ -327,7 +327,7 @@ __noinline int stack_memory_keep(__u32 slot)
 	return 0;
 }
 
-/* Returns true if an object, whose address has the number of its words, has the digest. */
+/* Returns true if an object's words have the digest; the address contains the number of words. */
 __noinline int stack_object_is(__u32 slot, __u64 at, __u64 digest)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);

@@ -88,7 +88,10 @@ static __always_inline __u64 unwind_stack_bytes(__u64 sp)
 	return BPF_CORE_READ(task, mm, start_stack) - sp;
 }
 
-/* Counts a copy. Returns false at the limit: all walks of a process may end early. */
+/*
+ * Counts a copy. Returns false at the limit: without it, a process whose walks all end early would
+ * have every stack copied.
+ */
 static __always_inline bool unwind_count_copy(__u32 *n_copies)
 {
 	if (*n_copies >= UNWIND_MAX_COPIES)
