@@ -26,7 +26,7 @@ void extents_add(struct extents *extents, uint64_t first, uint64_t count);
  */
 bool extents_take(struct extents *extents, uint64_t count, uint64_t *first);
 
-/* Allocates an extent of exactly count elements, if another free one has the same size. */
+/* Allocates an extent of exactly count elements if at least two free ones have that size. */
 bool extents_take_spare(struct extents *extents, uint64_t count, uint64_t *first);
 
 /* Empties the list and frees its memory. */

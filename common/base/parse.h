@@ -12,8 +12,8 @@
 int parse_uint(const char *what, const char *text, uint64_t min, uint64_t max, uint64_t *out);
 
 /*
- * Parses a duration: "5", "1.5", "10ms", "2us", "100ns", "1m". unit_ns: the unit of numbers without
- * one. The maximum, PARSE_DURATION_MAX_NS, added to any clock's time is less than 2^63.
+ * Parses a duration: "5", "1.5", "10ms", "2us", "100ns", "1m". unit_ns: the default unit. The
+ * maximum is PARSE_DURATION_MAX_NS: added to any clock's time, it is less than 2^63.
  */
 #define PARSE_DURATION_MAX_NS ((uint64_t)INT64_MAX / 2)
 

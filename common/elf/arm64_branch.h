@@ -34,7 +34,7 @@ static inline bool arm64_ends_path(uint32_t word)
 	       (word & 0xffe0001fU) == 0xd4200000U;
 }
 
-/* Returns the distance to a direct branch's or call's target, in instructions; 0: other. */
+/* Returns the distance to a direct branch's or call's target, in instructions; 0: neither. */
 static inline int64_t arm64_branch_distance(uint32_t word)
 {
 	if ((word & 0x7c000000U) == 0x14000000U) /* b, bl */

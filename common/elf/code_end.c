@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Finds the end of a function's code; see code_end.h. A jump that no branch jumps over ends the
- * function, since it may lead to another one. The instruction after a call is code, except padding:
- * then the call doesn't return.
+ * function, since it may lead to another function. The instruction after a call is code, unless it
+ * is padding: then the call doesn't return.
  */
 #include <elf.h>
 #include <stdbool.h>

@@ -294,7 +294,10 @@ static void resolve_stubs(struct reader *r, Elf_Scn *scn, const GElf_Shdr *sh, b
 	free(rel.by_word);
 }
 
-/* Reads .rela.plt (of_plt) or all others: static files' .rela.plt can have another name. */
+/*
+ * Reads .rela.plt (of_plt), or all other relocation sections: in static files, .rela.plt can have
+ * another name.
+ */
 static void read_relocations(struct reader *r, bool of_plt)
 {
 	Elf_Scn *scn = NULL;

@@ -77,8 +77,8 @@ uint64_t elfsegs_mapping_vaddr(const struct elfsegs *segs, uint64_t offset, uint
 }
 
 /*
- * Returns the address of an offset in any segment; if two share its page, by the later one, which
- * begins there.
+ * Returns the address of an offset in any segment. If the page of the offset is in two segments,
+ * uses the later one, which begins in this page.
  */
 static uint64_t find_vaddr(const Elf64_Phdr *headers, size_t n, uint64_t offset)
 {

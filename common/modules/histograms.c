@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Module of histogram tools. The single histogram without keys is counted per CPU and never reset:
- * a report shows the difference from the last one. Histograms by key are in two tables used
+ * a report shows the difference from the previous one. Histograms by key are in two tables used
  * alternately; the one with the largest total is printed last, next to the prompt.
  */
 #include <errno.h>

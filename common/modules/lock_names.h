@@ -51,7 +51,7 @@ struct lock_name {
 
 	/* Otherwise its mapping: a file's path, "[heap]", "[anon]"; NULL: unknown. */
 	char *mapping;
-	uint64_t offset; /* offset in the file; 0: not a file */
+	uint64_t offset; /* the lock's offset in the file; 0: not in a file */
 	dev_t dev;	 /* the file's device, if processes share the lock */
 	ino_t ino;	 /* the file's inode; 0: not shared */
 

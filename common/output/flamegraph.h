@@ -19,7 +19,7 @@ struct flamegraph {
 	uint32_t width;	      /* width of the picture, pixels */
 	double min_width;     /* pixels; narrower frames are merged with narrow siblings */
 	size_t name_max;      /* bytes; longer names lack their middle; 0: unlimited */
-	bool in_html;	      /* an element of an HTML document, which has keys once pointed at */
+	bool in_html;	      /* part of an HTML page: handles keys once the pointer was over it */
 	bool inverted;	      /* roots on top: an icicle graph */
 	bool leaves_first;    /* the tree's stacks are reversed: leaf first */
 	bool differential;    /* colours show growth and shrinkage from `before` to `now` */

@@ -45,7 +45,7 @@ struct folded_reader {
 	size_t text_size;
 };
 
-/* Open and close a reader of a file, which stays open. */
+/* Open and close a reader of an open file; closing the reader doesn't close the file. */
 void folded_open(struct folded_reader *reader, FILE *file, bool has_two_values);
 void folded_close(struct folded_reader *reader);
 

@@ -47,7 +47,7 @@ struct heatmap {
 	size_t n_columns;
 	uint64_t *cells, most; /* values, a column after another; the largest one */
 	size_t n_lines;
-	bool has_runs;		   /* shades show time on CPU or waiting for one */
+	bool has_runs;		   /* shades show time on CPU and waits for a CPU */
 	const struct track *track; /* being visited */
 };
 

@@ -31,7 +31,7 @@ static const char head[] =
 
 enum block { NO_BLOCK, PARAGRAPH, TABLE, PREFORMATTED, BLOCKS };
 
-/* Markdown being converted, line by line: as much of it as the page uses. */
+/* Markdown being converted, line by line: only the constructs that the page uses. */
 struct conversion {
 	FILE *f;
 	enum block block; /* the open element */

@@ -396,7 +396,7 @@ static bool waits_for_lock(const struct group *group)
 	       strstr(group->rows.list[0]->text, "futex");
 }
 
-/* Prints the command that looks closer at the largest kind of time. */
+/* Prints the command that examines the largest kind of time. */
 static void print_next(FILE *f, const struct page *page)
 {
 	static const struct {

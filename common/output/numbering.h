@@ -21,7 +21,7 @@ struct numbering {
 	size_t cap;
 };
 
-/* Returns the number of these bytes; a new one equals the former count. */
+/* Returns the number of these bytes; new bytes get the count so far as their number. */
 uint64_t numbering_add(struct numbering *numbering, const void *bytes, size_t n);
 
 static inline size_t numbering_count(const struct numbering *numbering)
@@ -33,8 +33,9 @@ static inline size_t numbering_count(const struct numbering *numbering)
 const void *numbering_bytes(const struct numbering *numbering, uint64_t number);
 
 /*
- * Cache a number under an address whose contents don't change meanwhile. numbering_known() returns
- * true if there is one, and sets *number; numbering_remember() returns number.
+ * Cache the number of an address's contents, which must not change while it is cached.
+ * numbering_known() returns true if it is cached, and sets *number; numbering_remember() returns
+ * number.
  */
 bool numbering_known(const struct numbering *numbering, const void *at, uint64_t *number);
 uint64_t numbering_remember(struct numbering *numbering, const void *at, uint64_t number);

@@ -364,7 +364,7 @@ static void add_facts(struct pprof *p, const struct writer_facts *facts, const c
 	if (facts->event)
 		add_comment(p, mem_strdup(facts->event));
 	add_comment(p, mem_printf("lost: %" PRIu64 " %s", facts->lost, unit));
-	note = numbering_count(&p->strings); /* its text is the next one */
+	note = numbering_count(&p->strings); /* number of the next text: the note */
 	if (facts->gets_note)
 		protobuf_list(&p->out, PROFILE_COMMENT, &note, 1);
 }

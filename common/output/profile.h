@@ -22,7 +22,7 @@ struct column {
 	} merge;
 	/* for a column that is a part of the value: name of the remaining part; NULL: not a part */
 	const char *rest;
-	/* its type in pprof, and the unit; type NULL: not written; unit NULL: "count" */
+	/* sample type and unit in pprof; type NULL: not in pprof; unit NULL: "count" */
 	const char *pprof, *pprof_unit;
 };
 

@@ -44,7 +44,7 @@ static void add_sample(struct calltree *tree, const struct sample *s)
 	calltree_shrink(tree);
 }
 
-/* Returns "profile, on CPU: samples", freed by the caller. part: NULL: none. */
+/* Returns "profile, on CPU: samples", freed by the caller. part may be NULL. */
 static char *make_title(const struct writer_facts *facts, const char *part, const char *unit)
 {
 	return facts ? mem_printf("%s%s%s: %s", facts->tool, part ? ", " : "", part ? part : "",

@@ -9,7 +9,7 @@
 #include "output/remarks.h"
 #include "output/timeline.h"
 
-#define GAP_NS (100 * NS_PER_US) /* shorter ones are inexact times */
+#define GAP_NS (100 * NS_PER_US) /* shorter gaps come from inexact times */
 
 /* ---- rows ---- */
 

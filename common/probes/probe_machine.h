@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Per-architecture queries about instructions, for the search of a probe's location
- * (probe_place.h). Both are built everywhere, so that each can be tested on the other architecture.
+ * (probe_place.h). Those of both architectures are built everywhere, so that each can be tested on
+ * the other architecture.
  */
 #ifndef PROBE_MACHINE_H
 #define PROBE_MACHINE_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Opens files of mappings; see mapfile.h. /proc/PID/map_files leads to the mapped file itself, even
- * if deleted, but takes privileges. The file's device and inode can still differ from those in
+ * if deleted, but needs privileges. The file's device and inode can still differ from those in
  * /proc/PID/maps (btrfs and overlayfs report another device to stat(2)); then, unless the file is
  * known, the mapping is read again, to be sure that the address range still holds the same file.
  */

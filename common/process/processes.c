@@ -447,7 +447,7 @@ static bool has_room(struct processes *table, size_t n)
 	return table->store.n_events + n <= max;
 }
 
-/* Evicts a process's history, which has outgrown the table; from now on it is read from /proc. */
+/* Evicts a process's history, which has outgrown the table; the process is read from /proc then. */
 static void drop(struct processes *table, struct process *p)
 {
 	if (!p)

@@ -27,7 +27,7 @@
 #include "process/procmaps.h"
 #include "process/procstate.h"
 
-/* Limit of a million mappings with paths of 500 bytes; more is not worth root's memory. */
+/* Bounds the tool's memory: a million mappings with paths of 500 bytes. */
 #define MAPS_MAX_BYTES (512u << 20)
 
 static void free_below(struct mapping *m)
@@ -47,7 +47,7 @@ void mappings_free(struct mappings *maps)
 	memset(maps, 0, sizeof(*maps));
 }
 
-/* Takes a number and the delimiter after it. */
+/* Parses a number and skips the delimiter after it. */
 static bool take_number(const char **s, int base, char delimiter, uint64_t *value)
 {
 	char *end;
@@ -295,8 +295,8 @@ static void append_vsyscall(struct list *list)
 }
 
 /*
- * Queries all executable mappings. 0; -ESRCH: the process has no memory (any more); other errors:
- * the text must be read (-ENOTTY before Linux 6.11).
+ * Queries all executable mappings. 0; -ESRCH: the process has no memory, or no longer; other
+ * errors: the text must be read (-ENOTTY before Linux 6.11).
  */
 static int ask_for_all(struct mappings *maps, int fd)
 {

@@ -14,7 +14,7 @@
 
 #include "abi/call_record.h"
 
-/* A number that no call has. */
+/* Not the number of a system call. */
 #define SYSCALL_NONE (-2)
 
 /* Returns the name; NULL if the number is unknown. */

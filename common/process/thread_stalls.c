@@ -141,7 +141,7 @@ static struct stretch *find_stretch(struct thread_stalls *stalls, pid_t tid)
 	return stretch;
 }
 
-/* Updates the stretch: begins a new one if the thread has gone on in between. */
+/* Updates the stretch: begins a new one if the thread's state or counts have changed. */
 static void update(struct stretch *stretch, const struct moment *moment, bool counts_cpu,
 		   uint64_t now_ns)
 {

@@ -33,7 +33,7 @@ struct thread_stalls {
 /* Called once per stall. text: the thread, the time, and what it does. */
 typedef void thread_stall_fn(const char *text, void *arg);
 
-/* Reads the threads of n processes. A stall is as long as it was seen, so at least that long. */
+/* Reads the threads of n processes. A stall's time is a lower bound: since it was first seen. */
 void thread_stalls_read(struct thread_stalls *stalls, const pid_t *pids, size_t n,
 			thread_stall_fn *found, void *arg);
 

@@ -32,10 +32,10 @@ int object_load(struct run *run);
 int object_attach(struct run *run);
 
 /*
- * Loads some of the programs again, with another value of a settings section, and replaces the
- * running ones: perf event programs, and tracing programs with these names (then NULL). Both share
- * all maps. For a moment both run, so that no event is missed: tracing programs must allow it.
- * Returns 0, or -errno, not printed: the former programs go on.
+ * Loads the running perf event programs, and the tracing programs in names (which ends with NULL),
+ * again, with another value of a settings section, and replaces them. Old and new programs share
+ * all maps. For a moment both run, so that no event is missed: tracing programs must allow this.
+ * Returns 0, or -errno, not printed: the old programs go on.
  */
 int object_load_again(struct run *run, const char *const *names, const char *section,
 		      const void *value, size_t size);

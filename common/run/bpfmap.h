@@ -47,7 +47,7 @@ typedef void map_visit_fn(const void *key, const void *value, void *arg);
 
 /*
  * Calls visit for each element of a hash table, in batches. take: removes the elements (only for a
- * table that no program uses any more). 0 or -errno, printed.
+ * table that no program still uses). 0 or -errno, printed.
  */
 int map_read(int fd, bool take, map_visit_fn *visit, void *arg);
 
@@ -79,8 +79,8 @@ void map_pair_leave_out(const struct run *run, const struct map_pair *pair);
 
 /*
  * Reads the table for a report. While tracing, the tables are swapped first: the kernel's update
- * returns when no program uses the old table any more (synchronize_rcu() after the update of a map
- * of maps, kernel/bpf/syscall.c, maybe_wait_bpf_programs()). So the result is exact, and reading
+ * returns when no program still uses the old table (synchronize_rcu() after the update of a map of
+ * maps, kernel/bpf/syscall.c, maybe_wait_bpf_programs()). So the result is exact, and reading
  * empties the table for its next use. A peek reads the active table. 0 or -errno, printed.
  */
 int map_pair_read(const struct run *run, struct map_pair *pair, map_visit_fn *visit, void *arg);

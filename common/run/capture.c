@@ -53,7 +53,7 @@ void capture_request(struct capture *capture, const char *reason)
 	capture->paused_until_ns = now_ns + capture->pause_ns;
 }
 
-/* Adds a note to the output's report, and names it. */
+/* Adds a note to the output's report, and gives the file its name. */
 static int name_report(const struct capture *capture, struct output *out, const char *format)
 {
 	writer_note(out->file, format, capture->reason, capture->moment_unix_ns);

@@ -185,7 +185,7 @@ int child_release(struct child *child, const struct child_hooks *hooks)
 	close(child->failure_fd);
 	child->failure_fd = -1;
 	if (n == sizeof(err)) {
-		child->status = 0; /* reported now, so not by child_finish() */
+		child->status = 0; /* keeps child_finish() from reporting the failure again */
 		return msg_errno(err, "%s: exec failed", child->name);
 	}
 	if (!holds)

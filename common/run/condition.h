@@ -55,7 +55,7 @@ struct condition {
 	uint64_t cpu_ns;	    /* CPU time used at the last test */
 	struct thread_stalls stalling;
 	uint64_t used_ns;    /* CPU time to read all threads, averaged */
-	uint64_t read_at_ns; /* threads are not read before */
+	uint64_t read_at_ns; /* earliest time of the next read of threads */
 	bool is_slow;	     /* the target has too many threads; printed */
 };
 

@@ -35,7 +35,7 @@ struct opt {
 	const char *arg;  /* the argument's name in --help; NULL: no argument */
 	enum opt_type type;
 	size_t offset;	   /* offset of the value in the section's struct */
-	uint64_t min, max; /* range of a UINT; min is the unit of a DURATION without one, ns */
+	uint64_t min, max; /* range of a UINT; DURATION: min is the default unit, ns */
 	opt_parse_fn *parse;
 	const char *help;     /* NULL: a former name, which --help does not list */
 	const char *excludes; /* long name of an option that can't be given with this one */

@@ -40,7 +40,7 @@ struct run_losses {
 	const char *more_text;
 	uint64_t more;
 	uint64_t missed; /* events for which no BPF program ran */
-	/* total losses up to this report, and up to the last one */
+	/* total losses up to this report, and up to the previous one */
 	uint64_t reported, reported_before;
 };
 

@@ -137,7 +137,7 @@ static struct code *find_code(const struct meanings *meanings, pid_t pid, uint64
 
 static struct owner *find_owner(const struct meanings *meanings, pid_t pid)
 {
-	/* One pid, one hash. */
+	/* Distinct pids have distinct hashes, so the first entry is the right one. */
 	return HASHTABLE_FIRST(struct owner, link, &meanings->owners, hash_code(pid, 0));
 }
 

@@ -132,9 +132,10 @@ struct runtime_code {
 	struct runtime_function *(*read)(const struct runtime_def *def, size_t size);
 
 	/*
-	 * Fills in the functions that a frame runs, innermost first; the last one is its own.
-	 * Returns their number; 0: unknown. Called when the stack arrives, soon after its sample.
-	 * instance NULL: the process has exited, or executes another program.
+	 * Fills in the functions that a frame runs, innermost first; the last one is the function
+	 * that owns the frame. Returns their number; 0: unknown. Called when the stack arrives,
+	 * soon after its sample. instance NULL: the process has exited, or executes another
+	 * program.
 	 */
 	size_t (*resolve)(struct runtime_instance *instance,
 			  const struct runtime_function *function,

@@ -50,9 +50,9 @@ struct goroutine_waits {
 	struct idmap processes; /* Go programs, by pid */
 	size_t n_open;
 	int timer_fd;	  /* -1: not wanted */
-	uint64_t last_ns; /* time of the last look, or of the beginning */
+	uint64_t last_ns; /* time of the last look; before the first look, start time */
 	uint64_t random;
-	size_t max_n;		/* goroutines of each process per look: of more, a part, in turn */
+	size_t max_n;		/* maximum number of goroutines of a process that a look reads */
 	struct idmap marks;	/* texts, by group */
 	struct idmap groups;	/* groups, by a hash of the text */
 	struct idmap stack_ids; /* of the current look, by words */
@@ -289,8 +289,8 @@ static uint64_t look_at_all(const struct run *run, struct goroutine_waits *waits
 }
 
 /*
- * Chooses how many goroutines the next look reads. Of many, a part at each of many moments says
- * more than all of them at a few.
+ * Chooses how many goroutines the next look reads. If there are many, reading a part of them often
+ * is more accurate than reading all of them rarely.
  */
 static void choose_share(struct goroutine_waits *waits, uint64_t cpu_ns)
 {

@@ -2,7 +2,7 @@
 /*
  * Waits of goroutines, which have no thread while they wait: for tools that total waits of chosen
  * processes. Goroutines are looked at from outside (runtimes/go/goroutines.h), at irregular times,
- * up to 20 a second. At each look, a goroutine counts for the time since the last one.
+ * up to 20 a second. At each look, a goroutine counts for the time since the previous look.
  */
 #ifndef GOROUTINE_WAITS_H
 #define GOROUTINE_WAITS_H
@@ -14,8 +14,8 @@
 #include "run/run.h"
 
 /*
- * Has the option --goroutines; needs target_module before it, and stacks_module after it, whose
- * mappings it holds.
+ * Has the option --goroutines. A tool lists it after target_module and before stacks_module, which
+ * owns mappings that it holds.
  */
 extern const struct module goroutines_module;
 

@@ -246,7 +246,7 @@ static bool is_via(const struct idle_loop *loop, const struct frame *frame)
 	return false;
 }
 
-/* Returns true if the loop itself waits: all frames between the two are its own. */
+/* Returns true if the loop itself waits: the frames between loop and wait belong to the loop. */
 static bool waits_itself(const struct idle_loop *loop, const struct frame *const *inner, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

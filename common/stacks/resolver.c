@@ -92,8 +92,8 @@ static struct stack_flaw stack_flaw_find(struct processes *processes, const stru
 /* ---- functions of runtimes ---- */
 
 /*
- * Number of a stack's locations from which on a frame of managed code is its own function alone,
- * without inlined ones: a process that lies may have RUNTIME_MAX_CALLS in each frame.
+ * Maximum number of a stack's locations with inlined functions; further frames of managed code have
+ * only their own function. A process that lies may have RUNTIME_MAX_CALLS in each frame.
  */
 #define MANY_PLACES 1024
 
@@ -271,7 +271,7 @@ static void mark_replaced(const struct stack_def *def, uint32_t n_native, bool *
  */
 
 /*
- * Number of interned stacks by which the cache may grow until it is full: most stacks that recur
+ * The cache is full after it has grown by this number of interned stacks: most stacks that recur
  * have a definition, and those of a just-in-time compiler never recur.
  */
 #define MANY_STACKS 4096
@@ -459,7 +459,7 @@ static struct stack_flaw *copy_flaw(const struct stack_flaw *flaw)
 	return copy;
 }
 
-/* Returns a stack without words, with memory for that many bytes of them. */
+/* Returns a stack without words, with space for words of `bytes` bytes in total. */
 static struct interned_stack *new_stack(uint32_t kind, uint32_t reason, size_t bytes)
 {
 	struct interned_stack *stack = mem_zalloc(1, sizeof(*stack) + bytes);

@@ -87,7 +87,7 @@ void resolver_preload(struct resolver *resolver, pid_t pid, uint32_t generation)
  */
 void resolver_look_up(struct resolver *resolver, void (*meanwhile)(void *arg), void *arg);
 
-/* Returns the current memory and the evictions of symbol tables. */
+/* Returns the memory that symbol tables use, and how many were evicted. */
 struct dso_stats resolver_stats(const struct resolver *resolver);
 
 /* Releases a process that has exited, once everything sent for it has been read. */

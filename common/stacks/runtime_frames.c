@@ -402,7 +402,7 @@ static void append_row(uint64_t address, const struct unwind_rule *rule, void *a
 	cfi_append(arg, address, rule);
 }
 
-/* Makes the rules of the process's own code anew; without space for them it has none. */
+/* Replaces the rules of the process's own code; if they don't fit, the process has none. */
 static void make_rows(const struct runtime_frames *frames, struct process_entry *entry)
 {
 	const struct runtime_code *code = entry->instance.file->code;
@@ -627,8 +627,8 @@ size_t runtime_frames_walk(const struct runtime_frames *frames, const struct unw
 }
 
 /*
- * Searches for missing details of a layout, at each stack without functions; once the layout is
- * settled, at growing intervals, as while the runtime is starting.
+ * Handles a stack without functions: searches again for missing details of the layout. Searches are
+ * at growing intervals while the runtime is starting, and once the layout is settled.
  */
 void runtime_frames_miss(struct runtime_frames *frames, pid_t pid)
 {

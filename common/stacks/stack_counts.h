@@ -59,7 +59,7 @@ struct stack_counts {
 	uint64_t n_gathered;	    /* value of *added when gathered was last drained */
 	uint64_t n_reported;	    /* value of *added at the start of the current report */
 	bool has_folded;	    /* the merge of totals was reported */
-	/* reading failed, which was printed: no early drains any more */
+	/* reading failed, which was printed: no more early drains */
 	bool has_failed;
 	bool has_forgotten; /* ids were released since the last drain */
 	struct resolver *resolver;

@@ -75,7 +75,7 @@ void stack_rings_define_thread(const struct stack_rings *rings, const struct unw
 	define(rings, &def, words, n, reason);
 }
 
-/* Makes an id of the words and of their meaning, which changes with the process's mappings. */
+/* Makes an id from the words and from the process's mappings, which give words their meaning. */
 static uint64_t make_id(const struct stack_rings *rings, const struct stack_def *def,
 			const uint64_t *words)
 {

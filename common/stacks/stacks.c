@@ -366,7 +366,7 @@ static int check_stacks(struct run *run)
 
 /* ---- before load ---- */
 
-#define EVENTS_RING_BYTES (3 << 20) /* with the definitions' own a power of two */
+#define EVENTS_RING_BYTES (3 << 20) /* a power of two together with the definitions' space */
 
 static int configure_user_stacks(struct run *run)
 {
@@ -581,7 +581,7 @@ static uint64_t written_divisor(const struct making *making)
 	return making->writer->is_exact ? divisor_of(making->run) : 1;
 }
 
-/* Returns true for stacks that only pprof shows: their value is 0, but not that of a column. */
+/* Returns true if pprof shows a column of the stack: the stack's own value may be 0. */
 static bool has_pprof_column(const struct making *making, const struct stacks_value *value)
 {
 	const struct column *columns = spec_of(making->run)->columns;
@@ -753,7 +753,7 @@ static void print_left_out(struct making *making)
 			       remark ? spec_of(run)->remarks[remark] : NULL);
 }
 
-/* Resets totals, if the report replaces the previous one. */
+/* Resets the totals if each report of the source replaces the previous one. */
 static void begin_account(struct run *run)
 {
 	const struct stacks_source *source = source_of(run);

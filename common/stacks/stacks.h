@@ -20,7 +20,8 @@ extern const struct module stacks_module;
 int stacks_report(struct run *run);
 
 /*
- * Returns true if an option only about stacks was given: for tools that also show something else.
+ * Returns true if an option that is only for stacks was given: for tools that also show other
+ * results.
  */
 bool stacks_options_are_given(const struct run *run);
 

@@ -57,8 +57,8 @@ const struct module unwind_module = {
 /* ---- unwind maps ---- */
 
 /*
- * Capacity in processes and mappings. Freed slices rest for a second, so it also limits how many
- * programs may start within one second.
+ * Capacity in processes and mappings. Freed slices rest for a second, so the capacity also limits
+ * how many programs may start within a second.
  */
 #define MIN_PROCESSES	 2048
 #define MAX_PROCESSES	 (1 << 22) /* the kernel's maximum number of pids */

@@ -76,8 +76,8 @@ void user_stacks_catch_up(struct user_stacks *us);
 /*
  * Walks the stack of a thread that was off CPU before tracing began, by the same tables. Writes at
  * most STACK_WORDS words of a stack_def, leaf first, and how the walk ended (enum unwind_reason);
- * passes meanings of functions to define() before. Returns the number of words, at least 1: only
- * the leaf if the thread has run meanwhile.
+ * first passes meanings of functions to define(). Returns the number of words, at least 1: only the
+ * leaf if the thread has run meanwhile.
  */
 size_t user_stacks_walk_thread(struct user_stacks *us, const struct unwind_thread *thread,
 			       const struct runtime_definer *definer, uint64_t *words, int *reason);

@@ -177,7 +177,7 @@ struct dso_cache *dso_cache_new(const struct dso_options *options)
 	return cache;
 }
 
-/* Frees a dso that is not in the table any more. */
+/* Frees a dso that is no longer in the table. */
 static void dso_free(struct dso *dso)
 {
 	if (dso->file)
@@ -553,7 +553,7 @@ static void drop_oldest(struct dso_cache *cache, uint64_t max_bytes, const struc
 		dso_drop_tables(container_of(cache->tables.oldest, struct dso, tables));
 }
 
-/* Loads a file's tables. Frees memory before, since their size is unknown until they are read. */
+/* Loads a file's tables. Frees memory first, since their size is unknown until they are read. */
 static void load_file(struct dso *dso)
 {
 	drop_oldest(dso->cache, dso->cache->options.max_bytes / 2, NULL);

@@ -3,7 +3,7 @@
  * The symbols of executable mappings: files, the vdso, anonymous memory. One dso stands for all
  * mappings of a file in all processes. Its file stays open from its first mapping on, so that names
  * survive the process and the file's name, and so that symbol tables can be evicted and read again.
- * A file that no process maps any more can be released: the dso remains, with the names found so
+ * A file that processes no longer map can be released: the dso remains, with the names found so
  * far.
  */
 #ifndef DSO_H

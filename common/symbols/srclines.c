@@ -144,8 +144,8 @@ static bool is_sane(const struct elffile *file)
 }
 
 /*
- * Opens the file of shared parts before libdw does, which would search in the tracer's root, and
- * not verify it. False: not found, or broken.
+ * Opens the file of shared parts before libdw does: libdw would search the tracer's root, and not
+ * verify the file. False: not found, or broken.
  */
 static bool begin_shared(struct srclines *lines, const struct elffile *file)
 {

@@ -3,9 +3,8 @@
  * User-space symbols, correct or omitted.
  *
  * An address is first *located*, while the process is alive: its mapping is found and the mapped
- * file opened (process/mapfile.h says how). A location is small and stays valid when the process
- * exits or executes another program. Names are found later, file by file, and only in files that
- * need it.
+ * file opened (see process/mapfile.h). A location is small and stays valid when the process exits
+ * or executes another program. Names are found later, file by file, and only in files that need it.
  *
  * Files are shared by all processes that map them (by device and inode).
  */
@@ -42,7 +41,7 @@ void usyms_locate(struct usyms *us, pid_t pid, uint32_t generation, uint64_t tim
 
 /*
  * Finds the generated code at the address, by the perf map of the moment when it had map_size bytes
- * (0: unknown). If the address is not needed any more, sets it to 0, so that equal functions have
+ * (0: unknown). If the address is no longer needed, sets it to 0, so that equal functions have
  * equal locations.
  */
 void usyms_settle(struct location *loc, bool is_return, uint64_t map_size);

@@ -104,7 +104,7 @@ static struct unwind_rule sum_rule(const struct cfa_machine *machine, uint64_t r
 	return bad;
 }
 
-/* Makes a rule of the CFA and the frame pointer. */
+/* Makes the rule that finds the CFA and the caller's frame pointer. */
 static struct unwind_rule frame_rule(const struct cfa_machine *machine, const struct cfa_state *s)
 {
 	struct unwind_rule rule =

@@ -212,7 +212,7 @@ static void fill_section(struct cfi_table *t, const struct elf64 *elf, const cha
 		fill_code(t, elf, section.sh_addr, section.sh_size, false);
 }
 
-/* Fills the compiler's start files, which are among the first larger gaps. */
+/* Fills the first larger gaps: the code of the compiler's start files is among them. */
 static void fill_first_gaps(struct cfi_table *t, const struct elf64 *elf)
 {
 	size_t n_left = CODE_MAX_GAPS;

@@ -247,7 +247,7 @@ static bool find_sched(const struct go_code *code, size_t at, uint8_t g, int32_t
 	return false;
 }
 
-/* Finds the last match: the switch to the other stack may look alike. */
+/* Returns the last match in *way: the switch to the other stack, which precedes it, may match. */
 static bool find_way_back(const struct go_code *code, struct way_back *way)
 {
 	struct step steps[4] = {}; /* latest last */

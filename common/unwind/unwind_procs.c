@@ -166,7 +166,7 @@ void unwind_procs_free(struct unwind_procs *procs)
 
 /* ---- slices ---- */
 
-/* Frees slices whose waiting time is over: BPF can't read them any more. */
+/* Frees slices whose waiting time is over: BPF can no longer read them. */
 static void end_rests(struct unwind_procs *procs)
 {
 	uint64_t now_ns = clock_now_ns();
@@ -400,7 +400,7 @@ static void publish(struct unwind_procs *procs, pid_t pid, struct maps *maps)
 
 /* ---- processes ---- */
 
-/* Reports a full array once, immediately: a run may take days. */
+/* Reports that the array is full, once, and immediately: a run may take days. */
 static void tell_full(struct unwind_procs *procs, pid_t pid)
 {
 	if (!procs->is_full_reported)

@@ -145,7 +145,7 @@ static int leave_hotspot(struct unwind_state *s, struct hotspot_walk *w)
 
 /*
  * Leaves a frame of HotSpot's code; UNWIND_NO_RULE: other code. In a copy, which has no code, the
- * walk ends: frame pointers, which compiled methods don't have, would lead past frames.
+ * walk ends: frame pointers, which compiled methods don't have, would skip frames.
  */
 static int step_in_runtime(const struct unwind_view *view, struct unwind_state *s)
 {

@@ -16,7 +16,7 @@ struct unwind_tables;
 /*
  * Memory of the arrays, borrowed. new_shard() returns the memory of shard n, or NULL if there is no
  * more; drop_shard() releases it when no page refers to it. new_shard() returns n again only when
- * walks can't find the former shard n any more.
+ * walks can no longer find the former shard n.
  */
 struct unwind_backing {
 	struct unwind_rule *rules;	 /* UNWIND_MAX_RULES elements */
@@ -42,7 +42,7 @@ void unwind_tables_free(struct unwind_tables *t);
 int unwind_tables_add(struct unwind_tables *t, const struct cfi_table *cfi, struct unwind_run *run);
 
 /*
- * Removes a file that no mapping refers to any more. Its cells and pages are reused only after
+ * Removes a file that mappings no longer refer to. Its cells and pages are reused only after
  * running walks have ended: once either function is called with a time at least a second later.
  */
 void unwind_tables_remove(struct unwind_tables *t, const struct unwind_run *run, uint64_t now_ns);

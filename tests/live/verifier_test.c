@@ -164,8 +164,8 @@ static void leave_absent_out(struct bpf_object *object)
 /* ---- stacks of functions that call each other ---- */
 
 /*
- * As Linux 5.10 and 6.1 count it, also in functions that are never called: what the verifier knows
- * to be dead code is removed later. 6.12 and later had room for what these refused.
+ * Linux 5.10 and 6.1 count the stack of functions that are never called, too: they check sizes
+ * before they remove dead code. 6.12 and later accept programs that 5.10 and 6.1 refuse.
  */
 struct code {
 	const struct bpf_insn *insns;

@@ -36,7 +36,7 @@ struct group {
 	uint64_t stack_id; /* 0: no stack */
 	char state[TEXT_BYTES];
 	uint64_t count, first_id;
-	uint64_t since_ns; /* see struct go_goroutine; the longest wait's; 0: unknown */
+	uint64_t since_ns; /* start of the longest wait, as in struct go_goroutine; 0: unknown */
 };
 
 /* Facts about a process, for the report. */

@@ -20,7 +20,7 @@ struct thread_state {
 	char state; /* letter as in proc_pid_stat(5): 'R', 'S', 'D', ...; '?': unknown */
 	struct thread_call call;
 	bool is_denied;	 /* its call and registers may not be read */
-	bool is_off_cpu; /* it doesn't run; unless of the kernel, thread has its registers */
+	bool is_off_cpu; /* not running; `thread` has its registers, unless it is a kernel thread */
 	struct unwind_thread thread;
 	bool has_kernel; /* the kernel stack could be read */
 	size_t n_kernel; /* names of the kernel stack's functions, leaf first */

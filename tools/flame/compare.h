@@ -3,9 +3,9 @@
  * --diff --table: functions of two sides, each of one or several recorded runs. Values are a
  * function's own, and means of a side's runs.
  *
- * A difference counts if it exceeds the noise: what would seem to be one once in a thousand
- * comparisons of equal sides. Two sources of noise are known, and the larger one is used: samples
- * are counts, so their variance is at least their number; runs of one side differ.
+ * A difference counts if it exceeds the noise: the difference that equal sides exceed by chance
+ * once in a thousand comparisons. Two sources of noise are known, and the larger one is used:
+ * samples are counts, so their variance is at least their number; runs of one side differ.
  */
 #ifndef COMPARE_H
 #define COMPARE_H

@@ -64,7 +64,7 @@ void block_sums_add_sampled(struct block_sums *sums, const struct block_sum *mor
 /* Creates the total of a block's stack, which may be 0. */
 void block_sums_mention(struct block_sums *sums, const struct block *block);
 
-/* Adds a total to that of the same process and interned stack, `trace` (stacks/resolver.h). */
+/* Adds a total to that of its process and of an interned stack, `trace` (stacks/resolver.h). */
 void block_sums_merge(struct block_sums *sums, const struct block_sum *sum, uint64_t trace);
 
 /* Sorts by bytes, or by count, largest first. */

@@ -57,7 +57,7 @@ struct leak_probes {
 	struct windows windows;
 
 	struct idmap processes;	  /* struct probed_process by pid */
-	struct allocators common; /* for_all: allocators of all processes */
+	struct allocators common; /* used if for_all: allocators of all processes */
 
 	/*
 	 * Links of dropped probes, to be closed later: closing one takes some 50 ms, in which no
@@ -167,8 +167,9 @@ static uint64_t random_gap(const struct windows *windows)
 }
 
 /*
- * Returns the time of the next window, after one that was to end at end_ns. With many files,
- * detaching takes longer than a gap: at least as much time is left to everything else.
+ * Returns when the next window begins; the previous one should have ended at end_ns. With many
+ * files, detaching takes longer than a gap: the next window then waits as long as the detaching
+ * took.
  */
 static uint64_t end_of_gap(const struct windows *windows, uint64_t end_ns)
 {
@@ -581,7 +582,7 @@ static void drop_all(struct leak_probes *probes, struct allocators *found)
 		drop_probes(&found->files[i], probes);
 }
 
-/* Closes dropped links, for about most_ns. */
+/* Closes dropped links, one by one, until none is left or most_ns have passed. */
 static void close_links(struct leak_probes *probes, uint64_t most_ns)
 {
 	uint64_t begin_ns = clock_now_ns();

@@ -133,7 +133,7 @@ static bool is_shown_again(const struct leak_report *report, const struct owner 
 	return !owner->has_ended || report->run->is_peek || report->run->is_last;
 }
 
-/* Adds a block to the totals. Returns false if the block is not needed any more. */
+/* Adds a block to the totals. Returns false if the block is no longer needed. */
 static bool visit_block(uint64_t addr, const struct block *block, void *arg)
 {
 	struct leak_report *report = arg;
@@ -152,7 +152,7 @@ static bool visit_block(uint64_t addr, const struct block *block, void *arg)
 	return is_shown_again(report, owner);
 }
 
-/* Returns false if a reserved range, which is never shown, is not needed any more. */
+/* Returns false if a reserved range, which is never shown, is no longer needed. */
 static bool visit_reserved(const struct block *block, void *arg)
 {
 	struct leak_report *report = arg;

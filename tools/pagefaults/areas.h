@@ -24,7 +24,7 @@ const char *areas_name(const struct areas *areas, const struct area_id *id);
 
 /*
  * Ends a report, after which BPF sends the names of counted areas again. Evicts names unused in
- * this report and the last one.
+ * this report and the previous one.
  */
 void areas_end_report(struct areas *areas);
 

@@ -69,8 +69,8 @@ static void call_cells_configure(const struct run *run, struct call_settings *se
 }
 
 /*
- * Starts the next turn of cells, except in the last report or a peek. Returns the turn to read; the
- * caller waits until no program uses it any more.
+ * Starts the next generation of cells, except in the last report or a peek. Returns the generation
+ * to read; the caller waits until no program still uses it.
  */
 static uint64_t call_cells_end_turn(const struct run *run)
 {
@@ -162,7 +162,7 @@ static struct bpf_program *find_ends(const struct run *run)
 
 static void choose_programs(const struct run *run, bool tracked)
 {
-	program_leave_out(run, "task_state_new"); /* calls create states, not forks */
+	program_leave_out(run, "task_state_new"); /* a task's first call creates its state */
 	program_leave_out(run, tracked ? "syscount_exit" : ENDS_PROGRAM);
 	if (!tracked)
 		program_leave_out(run, "syscount_enter");
@@ -273,7 +273,7 @@ static void collect_times(const void *key, const void *value, void *arg)
 	calltable_add_times(arg, key, value);
 }
 
-/* Adds the cells of a turn; each CPU may have a cell for a key. */
+/* Adds the cells of a generation; each CPU may have a cell for a key. */
 static int collect_cells(const struct run *run, uint64_t turn, struct calltable *table)
 {
 	uint32_t n = bpf_map__max_entries(map_find(run, "call_cells"));

@@ -22,7 +22,7 @@
 #include "unwind/go_rows.h"
 
 #define BATCH	      256
-#define G_BYTES_MAX   368 /* of struct g, in all layouts */
+#define G_BYTES_MAX   368 /* bytes read of struct g, in any layout */
 #define STACK_BYTES   4096
 #define LIST_MAX      (4u << 20)
 #define WALK_MAX      65536 /* frames of a walk */
@@ -65,7 +65,7 @@ struct go_goroutines {
 	struct cfi_table rows;
 	char reasons[REASONS_MAX][REASON_BYTES];
 	size_t n_reasons;
-	bool is_proven;		/* a goroutine was as the layout says */
+	bool is_proven;		/* a goroutine matched the layout */
 	uint64_t next_proof_ns; /* time of the next attempt */
 	size_t n_sweeps;
 	uint64_t *list;
@@ -546,8 +546,8 @@ static int read_list(struct go_goroutines *g, size_t *n)
 #define PROOF_REST   20 /* time until the next attempt, as a multiple of the last one's time */
 
 /*
- * Checks the layout of reasons by a goroutine that every program has: notes if it waits for the
- * reason that is known of it.
+ * Checks the layout by a goroutine that every program has: the one of the function forcegchelper
+ * must wait for the reason "force gc (idle)".
  */
 static void check_resident(const struct go_goroutine *goroutine, void *arg)
 {

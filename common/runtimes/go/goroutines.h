@@ -51,8 +51,9 @@ void go_goroutines_free(struct go_goroutines *g);
 
 /*
  * Reads all goroutines, except ended ones, for at most max_ns, and calls visit for each; *sweep
- * receives their numbers. Of more than max_n, one in sweep->one_in is read, in turn. 0; -EFAULT:
- * the list can't be read; -EAGAIN: for the reason GO_NO_PROOF, which a starting program has, too.
+ * receives their numbers. If there are more than max_n, reads one in sweep->one_in, a different
+ * part each time. 0; -EFAULT: the list can't be read; -EAGAIN: GO_NO_PROOF, as for a program that
+ * is starting.
  */
 #define GO_NO_PROOF "unexpected layout of struct g, or unreadable memory"
 int go_goroutines_sweep(struct go_goroutines *g, uint64_t max_ns, size_t max_n,

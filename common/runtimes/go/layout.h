@@ -11,7 +11,7 @@
 struct go_heap_layout {
 	/* words of a memRecordCycle: allocs, frees, and up to Go 1.26 their bytes */
 	unsigned int count_words;
-	/* the number of collections is shifted by this: bit 0 says that the profile is flushed */
+	/* the number of collections is shifted by this: bit 0 is set if the profile is flushed */
 	unsigned int cycle_shift;
 };
 

@@ -182,8 +182,8 @@ static uint64_t find_slice(const struct search *search, enum go_function functio
 }
 
 /*
- * Returns the only variable of that size that a function reads, and another one accesses, too
- * (GO_FUNCTIONS: no other).
+ * Returns the only variable of that size that `function` reads and `other` accesses (GO_FUNCTIONS:
+ * only `function` counts). 0: none, or several.
  */
 static uint64_t find_only(const struct search *search, enum go_function function,
 			  enum go_function other, uint8_t bytes)

@@ -29,10 +29,10 @@ enum go_function {
 	GO_END_CYCLE,
 	GO_PROFILE_ALLOC,
 	GO_ALLOC_CACHE,
-	GO_READ_PROFILE, /* what reads the heap profile: absent if linked without it */
-	GO_MAIN,	 /* begin of the first goroutine */
+	GO_READ_PROFILE, /* reads the heap profile; absent if the linker dropped it */
+	GO_MAIN,	 /* first function of the main goroutine */
 	GO_GOEXIT,	 /* outermost function of each goroutine */
-	GO_FORCE_GC,	 /* begin of a goroutine that each program has */
+	GO_FORCE_GC,	 /* first function of a goroutine that each program has */
 	GO_FUNCTIONS,
 };
 

@@ -132,8 +132,8 @@ static bool arm64_access_atomic(struct registers *regs, struct go_references *re
 }
 
 /*
- * Forgets what any other instruction may write. Forgetting too much costs a reference, too little
- * would give a wrong one. A call leaves no register as it was.
+ * Forgets the registers that any other instruction may write; after a call, all. Forgetting too
+ * many costs a reference, too few would give a wrong one.
  */
 static void arm64_forget(struct registers *regs, uint32_t insn)
 {

@@ -42,7 +42,7 @@ static void fill(struct hotspot_blob *blob, const struct hotspot_layout *l, cons
 		blob->end = blob->begin;
 }
 
-/* Reads what is there of the fields: the last blob of a heap may be shorter than a method's. */
+/* Reads the fields, as far as the heap goes: its last blob may be shorter than a method's. */
 uint64_t hotspot_blob_read(const struct hotspot_layout *layout, pid_t pid, uint64_t block,
 			   struct hotspot_blob *blob)
 {

@@ -96,7 +96,7 @@ static struct runtime_function *make_function(char *name, char *file)
 	return f;
 }
 
-/* Names a stub; those of continuations stand for a virtual thread's frames outside of the stack. */
+/* Names a stub; continuation stubs stand for a virtual thread's frames that are in the heap. */
 static struct runtime_function *make_stub(const struct hotspot_def *def)
 {
 	char *name = mem_strndup(def->method_name, def->method_bytes);
@@ -289,7 +289,7 @@ static size_t resolve_alone(const struct runtime_function *f, struct runtime_cal
 	return 1;
 }
 
-/* Finds the line of an interpreted frame, if the name shows that the method is still there. */
+/* Adds the line of an interpreted frame, unless another method is at the address now. */
 static size_t resolve_interpreted(const struct runtime_instance *instance,
 				  const struct runtime_function *f, const struct origin *origin,
 				  const struct runtime_position *position,

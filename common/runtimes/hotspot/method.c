@@ -13,7 +13,7 @@
 #define POINTER_TAG	 7ULL
 #define LINES_BYTES	 (16U << 10)
 #define HAS_LINES	 1U   /* bit of ConstMethod's flags */
-#define LINE_ESCAPE	 0xff /* two numbers follow, instead of a byte with both */
+#define LINE_ESCAPE	 0xff /* two numbers follow; otherwise one byte has both */
 #define LINE_BITS	 3
 #define DIGITS		 5
 #define DIGIT_BITS	 6

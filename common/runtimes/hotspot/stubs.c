@@ -2,7 +2,7 @@
 /*
  * Rules of stubs; see stubs.h. As in code_rows.c, the state of the stack at an entry is propagated
  * to all successors: code that is reached in two states is unknown, and so is all code of an entry
- * from which a return is reached with something on the stack.
+ * that leads to a return with something left on the stack.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -169,7 +169,7 @@ static int32_t make_stack(int64_t bytes, int64_t saved)
 	return (int32_t)(bytes | saved << STACK_SAVED_SHIFT);
 }
 
-/* Moves rsp down by n bytes, which doesn't matter if it isn't counted from. */
+/* Returns the state after rsp was moved down by n bytes; unchanged if it counts from rbp. */
 static int32_t grow(int32_t stack, int64_t n)
 {
 	if (stack & STACK_BY_RBP)
@@ -383,7 +383,7 @@ static void begin_at(struct text *text, size_t at, int32_t stack)
 		text->stacks[text->found[i]] = STACK_UNKNOWN;
 }
 
-/* Returns the length of an instruction that fills space; 0: another one. */
+/* Returns the length of a padding instruction; 0: not padding. */
 static size_t padding_bytes(const struct hotspot_stub *stub, size_t at)
 {
 	struct step step = { .code = stub->code + at };

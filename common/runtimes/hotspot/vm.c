@@ -311,7 +311,7 @@ static bool fill_layout(struct hotspot_layout *l, const struct hotspot_fields *f
 	return fill_blob(l, f) && fill_names(l, f);
 }
 
-/* Returns the number of a block's bytes up to the last field that is read of it. */
+/* Returns the number of a block's bytes up to the end of the last field that is read. */
 static uint16_t used_bytes(const struct hotspot_layout *l)
 {
 	const uint16_t ends[] = { l->size,	     l->code_begin, l->code_end,  l->frame_words,

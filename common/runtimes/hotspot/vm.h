@@ -21,8 +21,8 @@ struct hotspot_tables {
 #define HOTSPOT_NONE (-1)
 
 /*
- * A description: offsets of fields, counted from their object, and sizes of types (HOTSPOT_NONE:
- * unknown), and addresses of variables, relative to the load address (0: unknown).
+ * Layout of a libjvm: offsets of fields in their objects, and sizes of types (HOTSPOT_NONE:
+ * unknown); addresses of variables, relative to the load address (0: unknown).
  */
 struct hotspot_fields {
 	int32_t list_data, heap_memory, heap_segments, heap_log2, space_low, space_high;

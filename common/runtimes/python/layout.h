@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Layout of the frames of a CPython build, from its file: the only unit that depends on versions.
- * Up to 3.12 the offsets are constants here, since they don't change any more; from 3.13 on they
- * are read from the file (struct _Py_DebugOffsets, Include/internal/pycore_debug_offsets.h).
+ * Up to 3.12 the offsets are constants here, since they no longer change; from 3.13 on they are
+ * read from the file (struct _Py_DebugOffsets, Include/internal/pycore_debug_offsets.h).
  */
 #ifndef PYTHON_LAYOUT_H
 #define PYTHON_LAYOUT_H

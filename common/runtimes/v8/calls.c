@@ -238,7 +238,7 @@ static uint32_t find_line(struct v8_calls *calls, uint64_t shared, uint32_t scri
 	return at.line;
 }
 
-/* Finds the functions at a call in optimized code, if its own is the frame's. */
+/* Finds the functions at a call in optimized code; none if the code is of another function. */
 static void find_inlined(struct v8_calls *calls, const struct about *about,
 			 const struct v8_machine_code *code, struct result *result)
 {
@@ -312,7 +312,7 @@ static const struct result *get_result(struct v8_calls *calls, const struct abou
 
 /* ---- frames ---- */
 
-/* The functions of a frame, which are found one after another. */
+/* The functions of a frame, appended as they are found. */
 struct frame {
 	struct call calls[V8_INLINED_MAX + 1];
 	size_t n;
@@ -324,8 +324,8 @@ static void add_call(struct frame *frame, struct known *function, uint32_t line)
 }
 
 /*
- * Adds the leaf's function, if optimized code of another function than the frame's runs: its own
- * frame doesn't exist yet, or any more, so the frame is its caller's. Returns true if optimized
+ * Adds the leaf's function if it isn't the frame's function and runs optimized code: the leaf's own
+ * frame doesn't exist yet, or no longer, and the frame is its caller's. Returns true if optimized
  * code of the frame's function runs.
  */
 static bool add_leaf(struct v8_calls *calls, const struct about *about, uint64_t pc,

@@ -213,7 +213,7 @@ struct reader {
 
 struct instruction {
 	uint32_t op;
-	uint32_t n_repeats; /* number of instructions of the basis that it repeats; 0: none */
+	uint32_t n_repeats; /* number of the basis's instructions that follow; 0: none */
 	int32_t operands[MAX_OPERANDS];
 };
 
@@ -348,7 +348,7 @@ static bool take_instruction(struct translation *t, const struct instruction *in
 	return true;
 }
 
-/* Moves to the basis's next instruction, which ends with its translation. */
+/* Moves to the basis's next instruction. False: the basis has ended. */
 static bool next_of_basis(struct translation *t, struct instruction *in)
 {
 	if (!t->has_basis)
@@ -407,7 +407,7 @@ static size_t frames_of_state(const struct v8_heap *heap, uint64_t deopt, uint32
 	return n;
 }
 
-/* Returns the function of a literal, to which the reference may be weak. */
+/* Returns the function in a literal; the reference to it may be weak. */
 static uint64_t function_of(const struct v8_heap *heap, uint64_t literals, int32_t i)
 {
 	uint64_t shared =

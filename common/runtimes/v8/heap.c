@@ -95,7 +95,7 @@ struct part {
 
 struct copying {
 	const struct v8_heap *heap;
-	struct part pending[MAX_PENDING]; /* the next one is last */
+	struct part pending[MAX_PENDING]; /* the last one is next */
 	size_t n_pending;
 	struct v8_bytes *to; /* unit 2 */
 	size_t n;

@@ -15,7 +15,7 @@ struct v8_location {
 	uint32_t line, column; /* from 1 on; 0: unknown */
 };
 
-/* Finds a position in a script's source. script_id: checked. False: unknown. */
+/* Finds a position in a script's source. False: unknown, or the script's id is not script_id. */
 bool v8_lines_find(struct v8_lines *lines, const struct v8_heap *heap, uint64_t script,
 		   uint32_t script_id, int32_t position, struct v8_location *location);
 
