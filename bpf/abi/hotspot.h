@@ -29,9 +29,9 @@ struct hotspot_layout {
 	 * (Continuation.enterSpecial). high 0: unknown.
 	 */
 	__u64 continuation_low, continuation_high, continuation_return;
-	/* The current JavaThread is a thread-local variable of libjvm: location of its block */
-	__u16 dtv_entry;       /* in the array at thread pointer + 8 (dtv) */
-	__u16 thread_in_block; /* of the variable in the block */
+	/* location of the current JavaThread, a thread-local variable of libjvm */
+	__u16 dtv_entry;       /* libjvm's block in the array at thread pointer + 8 (dtv) */
+	__u16 thread_in_block; /* the variable in the block */
 	__u16 thread_entry;    /* in a JavaThread: address of the carrier's frame */
 	__u64 names
 		[2]; /* texts that name compiled methods and native wrappers; BPF fills them in */

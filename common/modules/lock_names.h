@@ -40,7 +40,7 @@ struct lock_names;
 
 struct lock_name {
 	uint64_t addr; /* address in the first process seen waiting, or in the kernel */
-	pid_t pid;     /* its only process; 0: maybe several, or the kernel */
+	pid_t pid;     /* the only process that uses the lock; 0: maybe several, or the kernel */
 	bool is_kernels;
 
 	/* Variable: file name (NULL: a kernel lock, or not a variable), and symbol if present. */

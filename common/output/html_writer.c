@@ -11,7 +11,7 @@
 #include "output/writer.h"
 #include "output/xml.h"
 
-#define GRAPH_BYTES 480000 /* maximum of one flame graph */
+#define GRAPH_BYTES 480000 /* maximum size of a flame graph */
 
 static const char head[] =
 	"<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"

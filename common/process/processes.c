@@ -816,7 +816,7 @@ static void note_generation(struct processes *table, pid_t pid, uint32_t generat
 	p->generation = generation;
 }
 
-/* Returns true if the era's maps may show a newer mapping at an address of time_ns. */
+/* Returns true if the era's maps contain mappings made after time_ns. */
 static bool has_mapped_since(const struct era *era, uint64_t time_ns)
 {
 	return era->begin_ns <= time_ns && era->n_in_maps > era_count_until(era, time_ns);

@@ -120,7 +120,7 @@ static const struct writer *stack_format_choose(const struct run *run, bool is_f
 
 /*
  * Sets the memory limit of symbol tables if it was not given, once options are checked. Debug
- * information takes far more memory, and long to read again.
+ * information takes far more memory, and takes long to read again.
  */
 static void report_memory_choose(const struct run *run, struct dso_options *symbols)
 {

@@ -35,7 +35,7 @@ static bool read_device(const char *name, unsigned int *major_number, unsigned i
 	return is_found;
 }
 
-/* Sets the path of a file in the device's sysfs folder; ".." in a partition's is the disk's. */
+/* Sets the path of a file in the device's sysfs folder; a partition's ".." is the disk's folder. */
 static const char *path_of(const struct disk *disk, const char *name, char path[64])
 {
 	snprintf(path, 64, "/sys/dev/block/%u:%u/%s", disk->number >> KERNEL_MINOR_BITS,

@@ -19,7 +19,7 @@ struct thread_state {
 	char comm[TASK_COMM_LEN + 1];
 	char state; /* letter as in proc_pid_stat(5): 'R', 'S', 'D', ...; '?': unknown */
 	struct thread_call call;
-	bool is_denied;	 /* its call and registers may not be read */
+	bool is_denied;	 /* the tool may not read the call and the registers */
 	bool is_off_cpu; /* not running; `thread` has its registers, unless it is a kernel thread */
 	struct unwind_thread thread;
 	bool has_kernel; /* the kernel stack could be read */

@@ -26,7 +26,7 @@ struct go_process {
 	struct go_program *program; /* NULL: no heap profile */
 	bool is_reported;	    /* printed why there is no profile */
 	bool is_read;		    /* the members below are of the last read */
-	bool is_same;		    /* no collection has ended since the read before */
+	bool is_same;		    /* no collection has ended since the previous read */
 	uint32_t cycle;
 	uint64_t rate, bytes, objects, samples;
 	double variance; /* of bytes */

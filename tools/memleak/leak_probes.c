@@ -85,7 +85,7 @@ static void visit_found(struct leak_probes *probes,
 
 /* ---- windows ---- */
 
-/* Computes the gap, once the attach mode is known: attaching probes one by one takes too long. */
+/* Computes the gap. Fails if probes can only be attached one by one, which takes too long. */
 static int prepare_windows(struct leak_probes *probes)
 {
 	const struct leak_options *options = probes->run->options;
