@@ -18,7 +18,7 @@ struct hotspot_heap {
 	__u64 segments;	 /* address of the map of segments */
 };
 
-/* Offsets of fields in bytes. Of a blob, they count from its block, which begins with a header. */
+/* Offsets of fields in bytes; fields of a blob count from its block, which begins with a header. */
 struct hotspot_layout {
 	struct hotspot_heap heaps[HOTSPOT_HEAPS];
 	__u64 call_stub; /* return address of the stub through which C++ calls Java */

@@ -82,7 +82,7 @@ struct table_output {
 
 struct table_format {
 	const char *name, *extension; /* name for --format, extension of --output */
-	bool has_totals; /* values are totals since the run's start, else since the last report */
+	bool has_totals; /* values are totals since the run's start, not the previous report */
 	void (*head)(struct table_output *to, const struct table *table);
 	void (*row)(struct table_output *to, const struct table *table, const struct cell *cells);
 };

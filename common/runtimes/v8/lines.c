@@ -21,7 +21,7 @@ struct script {
 	struct hashlink link;
 	pid_t pid;
 	uint32_t id;
-	uint64_t source; /* string, tagged; its first word but one has hash and length */
+	uint64_t source; /* string, tagged; its second word has hash and length */
 	uint64_t length;
 	uint32_t *ends; /* ascending positions of the last characters of lines */
 	size_t n;
