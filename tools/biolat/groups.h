@@ -18,7 +18,7 @@ struct groups {
 	bool stacks;	    /* --stacks: time by stack, or lines with stacks */
 };
 
-/* Returns true if stacks are requested, by --stacks or an option or format only of stacks. */
+/* Returns true if --stacks is given, or an option or a format that only stacks have. */
 bool groups_want_stacks(const struct run *run);
 
 /* Return true if the report is lines of single requests; or times by stack. */
