@@ -13,7 +13,6 @@
 #include "base/msg.h"
 
 #define KEPT_BLOCK_BYTES (32 << 20)  /* maximum of M_MMAP_THRESHOLD, mallopt(3) */
-#define FIRST_TEXT_BYTES 256
 #define USUAL_BYTES	 (128 << 10) /* default of both thresholds, mallopt(3) */
 
 static void *check_allocated(void *p)
@@ -88,57 +87,6 @@ void *mem_grow(void *p, size_t n, size_t *cap, size_t size)
 		return p;
 	*cap = *cap ? *cap * 2 : 16;
 	return mem_realloc(p, *cap, size);
-}
-
-static void grow_text(struct mem_stream *s, size_t n)
-{
-	size_t cap = 2 * (s->cap + n);
-	char *text = realloc(s->text, cap);
-
-	s->has_failed = !text;
-	s->text = check_allocated(text);
-	s->cap = cap;
-}
-
-static ssize_t write_text(void *cookie, const char *part, size_t n)
-{
-	struct mem_stream *s = cookie;
-
-	if (s->has_failed) /* exit() flushes it once more */
-		return (ssize_t)n;
-	if (n >= s->cap - s->size)
-		grow_text(s, n);
-	memcpy(s->text + s->size, part, n);
-	s->size += n;
-	s->text[s->size] = '\0';
-	return (ssize_t)n;
-}
-
-void mem_stream_open(struct mem_stream *s)
-{
-	*s = (struct mem_stream){ .cap = FIRST_TEXT_BYTES };
-	s->text = mem_zalloc(s->cap, 1);
-	s->f = check_allocated(
-		fopencookie(s, "w", (cookie_io_functions_t){ .write = write_text }));
-}
-
-const char *mem_stream_text(struct mem_stream *s)
-{
-	fflush(s->f);
-	return s->text;
-}
-
-void mem_stream_restart(struct mem_stream *s)
-{
-	fflush(s->f);
-	s->size = 0;
-	s->text[0] = '\0';
-}
-
-char *mem_stream_close(struct mem_stream *s)
-{
-	fclose(s->f);
-	return s->text;
 }
 
 void mem_keep_freed(void)

@@ -6,9 +6,7 @@
 #ifndef MEM_H
 #define MEM_H
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
 /* Returns a zeroed block of n elements; overflow of n * size counts as out of memory. */
 void *mem_zalloc(size_t n, size_t size) __attribute__((malloc));
@@ -42,29 +40,5 @@ void mem_give_back(void);
  *	items[n++] = ...;
  */
 void *mem_grow(void *p, size_t n, size_t *cap, size_t size);
-
-/*
- * A stream that is written to memory. open_memstream(3) of glibc loses text without an error
- * indicator when memory runs out; here each write succeeds or ends the process.
- */
-struct mem_stream {
-	FILE *f;
-	size_t size; /* bytes of the text, without its final NUL */
-	/* Private. */
-	char *text;
-	size_t cap;
-	bool has_failed;
-};
-
-void mem_stream_open(struct mem_stream *s);
-
-/* Returns the text so far, valid until the next write; s->size is its size. */
-const char *mem_stream_text(struct mem_stream *s);
-
-/* Discards the text so far. */
-void mem_stream_restart(struct mem_stream *s);
-
-/* Returns the text, freed by the caller. */
-char *mem_stream_close(struct mem_stream *s);
 
 #endif

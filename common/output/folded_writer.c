@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/order.h"
+#include "base/text_stream.h"
 #include "output/folded.h"
 #include "output/writer.h"
 
@@ -26,7 +27,7 @@ struct folding {
 	const struct writer_style *style;
 	struct line *lines;
 	size_t n;
-	struct mem_stream text, other;
+	struct text_stream text, other;
 };
 
 static void print_stack(FILE *f, const struct sample *s, const struct writer_style *style)
@@ -50,12 +51,12 @@ static void print_stack(FILE *f, const struct sample *s, const struct writer_sty
 }
 
 /* Returns the sample's text, valid until the stream's next use. */
-static const char *make_text(const struct folding *folding, struct mem_stream *to,
+static const char *make_text(const struct folding *folding, struct text_stream *to,
 			     const struct sample *s)
 {
-	mem_stream_restart(to);
+	text_stream_restart(to);
 	print_stack(to->f, s, folding->style);
-	return mem_stream_text(to);
+	return text_stream_text(to);
 }
 
 static void list_lines(struct folding *folding, const struct profile *p)
@@ -118,16 +119,16 @@ static void write_folded(FILE *f, struct profile *p, const struct writer_style *
 {
 	struct folding folding = { .style = style };
 
-	mem_stream_open(&folding.text);
-	mem_stream_open(&folding.other);
+	text_stream_open(&folding.text);
+	text_stream_open(&folding.other);
 	list_lines(&folding, p);
 	merge_lines(&folding);
 	for (size_t i = 0; i < folding.n && folding.lines[i].value; i++) {
 		print_stack(f, folding.lines[i].sample, style);
 		fprintf(f, " %" PRIu64 "\n", folding.lines[i].value);
 	}
-	free(mem_stream_close(&folding.text));
-	free(mem_stream_close(&folding.other));
+	free(text_stream_close(&folding.text));
+	free(text_stream_close(&folding.other));
 	free(folding.lines);
 }
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
+#include "base/text_stream.h"
 #include "output/remarks.h"
 #include "output/writer.h"
 #include "output/xml.h"
@@ -111,12 +111,12 @@ static void print_line(struct conversion *to, char *line)
 static void print_page(FILE *f, struct profile *p, const struct writer_style *style)
 {
 	struct conversion to = { .f = f };
-	struct mem_stream page;
+	struct text_stream page;
 	char *text, *rest;
 
-	mem_stream_open(&page);
+	text_stream_open(&page);
 	md_writer.write(page.f, p, style);
-	text = mem_stream_close(&page);
+	text = text_stream_close(&page);
 	for (rest = text; rest && *rest;)
 		print_line(&to, strsep(&rest, "\n"));
 	begin_block(&to, NO_BLOCK);

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/strpool.h"
+#include "base/text_stream.h"
 #include "base/version.h"
 #include "output/quantity.h"
 #include "output/remarks.h"
@@ -428,9 +429,9 @@ static void print_next(FILE *f, const struct page *page)
 /* Returns the page with at most n stacks of each kind; freed by the caller. */
 static char *make_page(const struct page *page, size_t n)
 {
-	struct mem_stream s;
+	struct text_stream s;
 
-	mem_stream_open(&s);
+	text_stream_open(&s);
 	print_head(s.f, page);
 	print_totals(s.f, page);
 	if (page->calls.n)
@@ -441,7 +442,7 @@ static char *make_page(const struct page *page, size_t n)
 			print_rows(s.f, page, page->groups[i].remark, &page->groups[i].rows, n,
 				   page->groups[i].total);
 	print_next(s.f, page);
-	return mem_stream_close(&s);
+	return text_stream_close(&s);
 }
 
 static void write_md(FILE *f, struct profile *p, const struct writer_style *style)

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/hashtable.h"
 #include "base/mem.h"
+#include "base/text_stream.h"
 #include "output/metrics.h"
 
 #define FIRST_EDGE_LOG2 4  /* the lowest edge is 16/64 us */
@@ -143,14 +144,14 @@ static void print_label(FILE *f, const char *name, const char *value)
 /* Returns the written labels, freed with free(). other: value of all labels; NULL: their own. */
 static char *labels_text(const struct metric_labels *labels, const char *other)
 {
-	struct mem_stream s;
+	struct text_stream s;
 
-	mem_stream_open(&s);
+	text_stream_open(&s);
 	for (size_t i = 0; labels && i < labels->n; i++) {
 		fputs(i ? "," : "", s.f);
 		print_label(s.f, labels->names[i], other ?: labels->values[i]);
 	}
-	return mem_stream_close(&s);
+	return text_stream_close(&s);
 }
 
 static struct series *find_series(const struct family *family, const char *labels)

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/escape.h"
 #include "base/mem.h"
+#include "base/text_stream.h"
 #include "output/calltree.h"
 #include "output/flamegraph.h"
 #include "output/quantity.h"
@@ -68,21 +69,21 @@ char *svg_subtitle(const struct writer_facts *facts, const char *unit)
 /* Draws the picture until it fits: with short names, then with fewer and wider frames. */
 static void draw(FILE *f, const struct calltree *tree, struct flamegraph *picture, size_t max_bytes)
 {
-	struct mem_stream drawn;
+	struct text_stream drawn;
 	char *text;
 
-	mem_stream_open(&drawn);
+	text_stream_open(&drawn);
 	for (bool fits = false; !fits;) {
-		mem_stream_restart(&drawn);
+		text_stream_restart(&drawn);
 		flamegraph_write(drawn.f, tree, picture);
-		mem_stream_text(&drawn);
+		text_stream_text(&drawn);
 		fits = drawn.size <= max_bytes || picture->min_width > picture->width;
 		if (!picture->name_max)
 			picture->name_max = NAME_MAX_BYTES;
 		else
 			picture->min_width *= 2;
 	}
-	text = mem_stream_close(&drawn);
+	text = text_stream_close(&drawn);
 	fputs(text, f);
 	free(text);
 }

@@ -14,6 +14,7 @@
 
 #include "base/mem.h"
 #include "base/readfile.h"
+#include "base/text_stream.h"
 #include "run/kernelbtf.h"
 
 #define WHOLE_MAX_BYTES (256 << 20)
@@ -90,7 +91,7 @@ struct cut {
 	uint32_t *new_ids; /* id in the result, by id; 0: not requested */
 	uint32_t *roots;   /* types requested by their names */
 	size_t n_roots;
-	struct mem_stream out_types, out_strings;
+	struct text_stream out_types, out_strings;
 	size_t n_out_strings; /* bytes written to out_strings */
 	bool has_failed;
 };
@@ -300,11 +301,11 @@ static int write_cut(struct cut *cut, int fd)
 	struct iovec parts[] = { { &header, sizeof(header) }, {}, {} };
 	ssize_t written = -1, size;
 
-	mem_stream_open(&cut->out_types);
-	mem_stream_open(&cut->out_strings);
+	text_stream_open(&cut->out_types);
+	text_stream_open(&cut->out_strings);
 	put_types(cut);
-	parts[1].iov_base = mem_stream_close(&cut->out_types);
-	parts[2].iov_base = mem_stream_close(&cut->out_strings);
+	parts[1].iov_base = text_stream_close(&cut->out_types);
+	parts[2].iov_base = text_stream_close(&cut->out_strings);
 	header.type_len = header.str_off = (uint32_t)(parts[1].iov_len = cut->out_types.size);
 	header.str_len = (uint32_t)(parts[2].iov_len = cut->out_strings.size);
 	written = writev(fd, parts, 3);

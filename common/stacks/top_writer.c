@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The live view of stacks; see top_writer.h. */
 #include "base/escape.h"
-#include "base/mem.h"
+#include "base/text_stream.h"
 #include "modules/topview.h"
 #include "output/calltree.h"
 #include "output/functions.h"
@@ -71,13 +71,13 @@ static void print_table(FILE *f, const struct calltree *tree, size_t n, const ch
 static char *make_view(struct run *run, const struct profile *p, const struct calltree *tree,
 		       bool by_total)
 {
-	struct mem_stream s;
+	struct text_stream s;
 
-	mem_stream_open(&s);
+	text_stream_open(&s);
 	topview_print_head(s.f, run, profile_total(p),
 			   by_total ? "s sorts by self, " : "t sorts by total, ");
 	print_table(s.f, tree, TOPVIEW_ROWS, profile_unit(p), by_total);
-	return mem_stream_close(&s);
+	return text_stream_close(&s);
 }
 
 static void draw(struct run *run, const struct profile *p)

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/msg.h"
+#include "base/text_stream.h"
 #include "modules/kernelnames.h"
 #include "modules/numbers.h"
 #include "modules/taskstate.h"
@@ -318,7 +319,7 @@ static int collect(const struct run *run, struct calls *calls, struct calltable 
 static void view_table(struct run *run, struct calls *calls, struct calltable *table)
 {
 	struct table_output to = { .f = run->out, .format = &text_table };
-	struct mem_stream s;
+	struct text_stream s;
 	char *text;
 
 	if (!calls->whole)
@@ -329,11 +330,11 @@ static void view_table(struct run *run, struct calls *calls, struct calltable *t
 				(struct call_room){ .rows = topview_last_rows() });
 		return;
 	}
-	mem_stream_open(&s);
+	text_stream_open(&s);
 	to.f = s.f;
 	topview_print_head(to.f, run, calltable_total(table), "");
 	calltable_write(table, &to, (struct call_room){ TOPVIEW_ROWS, topview_columns() });
-	text = mem_stream_close(&s);
+	text = text_stream_close(&s);
 	calltable_take(calls->whole, table);
 	topview_show(run, text, NULL);
 }

@@ -2,23 +2,24 @@
 /* Tests of streams into memory. */
 #include <sys/resource.h>
 
+#include "base/text_stream.h"
 #include "child.h"
 #include "silent.h"
 
 TEST(a_stream_keeps_all_that_is_written)
 {
-	struct mem_stream s;
+	struct text_stream s;
 	char *text, line[16];
 
-	mem_stream_open(&s);
-	CHECK_STR(mem_stream_text(&s), "");
+	text_stream_open(&s);
+	CHECK_STR(text_stream_text(&s), "");
 	fputs("discarded", s.f);
-	mem_stream_restart(&s);
+	text_stream_restart(&s);
 	for (int i = 0; i < 20011; i++)
 		fprintf(s.f, "%07d\n", i);
-	CHECK_EQ(strlen(mem_stream_text(&s)), 8 * 20011);
+	CHECK_EQ(strlen(text_stream_text(&s)), 8 * 20011);
 	fputc('\0', s.f);
-	text = mem_stream_close(&s);
+	text = text_stream_close(&s);
 	CHECK_EQ(s.size, 8 * 20011 + 1);
 	for (int i = 0; i < 20011; i++) {
 		snprintf(line, sizeof(line), "%07d\n", i);
@@ -33,14 +34,14 @@ TEST(a_stream_keeps_all_that_is_written)
 static void write_more_than_fits(void)
 {
 	struct rlimit limit = { SPACE, SPACE };
-	struct mem_stream s;
+	struct text_stream s;
 
 	if (setrlimit(RLIMIT_AS, &limit))
 		_exit(2);
-	mem_stream_open(&s);
+	text_stream_open(&s);
 	for (int i = 0; i < SPACE; i++)
 		fputs("text", s.f);
-	free(mem_stream_close(&s));
+	free(text_stream_close(&s));
 }
 
 TEST(a_stream_without_memory_ends_the_process)
