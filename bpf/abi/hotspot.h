@@ -49,6 +49,7 @@ struct hotspot_layout {
 	__u16 original_pc;
 	__u16 bcp_words; /* interpreted frames: words from the position in the bytecode to rbp */
 	__u8 has_code_addresses, has_entry_address, has_deopt_address, is_complete_short;
+	__u8 has_x87; /* compiled code computes sines and powers by x87 instructions */
 	/* offsets of fields of Method, ConstMethod, ConstantPool, Klass, Symbol; sizes */
 	__u16 method_const;
 	__u16 const_bytes, const_pool, const_code_bytes, const_name;
@@ -71,7 +72,7 @@ struct hotspot_def {
 	char method_name[HOTSPOT_METHOD_BYTES];
 };
 
-#define HOTSPOT_CODE_BYTES  64
+#define HOTSPOT_CODE_BYTES  128
 #define HOTSPOT_FRAME_WORDS 12 /* words of an interpreted frame, from rbp - 80 on */
 
 /* State of a walk in HotSpot's frames. */
@@ -93,14 +94,16 @@ struct hotspot_walk {
 	__u32 slot;
 	__u16 length; /* scratch, as the following member */
 	__u8 call[8];
+	__s32 moved;	  /* scratch of the following member */
+	__s32 dropped;	  /* bytes that an interrupted method will drop from its stack */
 	__s32 bp_off;	  /* location of a saved rbp, from the CFA; 0: next to the return address */
 	__u32 last_frame; /* index + 1 of the latest frame of a method */
 	bool has_saved_bp;
 	bool is_called; /* the frame before is a method's: it was called where its stack is known */
 	__u64 words[HOTSPOT_FRAME_WORDS];
 	__u8 block[512 + 8];
-	__u8 code[HOTSPOT_CODE_BYTES + 16];
-	__u8 constant[128 + 8]; /* contents of the ConstMethod */
+	__u8 code[2 * HOTSPOT_CODE_BYTES]; /* of which the first half is read */
+	__u8 constant[128 + 8];		   /* contents of the ConstMethod */
 	struct hotspot_def def;
 };
 

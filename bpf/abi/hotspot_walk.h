@@ -19,6 +19,10 @@
 #define HOTSPOT_PROLOGUE       48 /* bytes of a method up to "sub n,%rsp" */
 #define HOTSPOT_POLLS	       5  /* instructions from an epilogue's "pop %rbp" to "ret" */
 #define HOTSPOT_PUSHED_WORDS   8
+#define HOTSPOT_DROPS	       112 /* bytes of code in which a method drops what it has pushed */
+#define HOTSPOT_MOVES	       4   /* instructions in it that move rsp */
+#define HOTSPOT_SAVED_RSP      88  /* location of rsp where all registers are saved */
+#define HOTSPOT_VECTORS	       256 /* bytes of all vector registers' halves */
 #define HOTSPOT_ARGUMENT_BYTES 2048
 #define HOTSPOT_POPS	       8
 #define HOTSPOT_FRAME_MAX      (1U << 20) /* bytes */
@@ -26,9 +30,12 @@
 /* Notes that the current frame, of deoptimized code or in a stub, returns to pc. */
 UNWIND_INLINE void hotspot_note_pc(struct unwind_state *s, struct hotspot_walk *w, __u64 pc);
 
-/* Return hotspot_returns() and hotspot_find_sub(). */
+/* Do what hotspot_returns(), hotspot_find_sub(), and so on do. */
 UNWIND_INLINE bool hotspot_check_returns(struct hotspot_walk *w, __u32 at);
 UNWIND_INLINE __u32 hotspot_get_sub(struct hotspot_walk *w);
+UNWIND_INLINE __u32 hotspot_get_move(struct hotspot_walk *w, __u32 from);
+UNWIND_INLINE void hotspot_apply_move(struct hotspot_walk *w, __u32 at);
+UNWIND_INLINE __u32 hotspot_get_saved(struct unwind_state *s, struct hotspot_walk *w);
 
 /* Returns the rule for an instruction of a stub; NULL: none. */
 UNWIND_INLINE const struct unwind_rule *hotspot_find_rule(struct unwind_state *s,
@@ -237,6 +244,70 @@ UNWIND_INLINE __u32 hotspot_find_sub(const struct hotspot_walk *w)
 	return HOTSPOT_PROLOGUE;
 }
 
+/* Returns four bytes of code, in BPF by one load, aligned or not. */
+UNWIND_INLINE __u32 hotspot_four_bytes(const __u8 *code)
+{
+	__u32 bytes;
+
+#ifdef __bpf__
+	bytes = *(const __u32 *)code;
+	__asm__("" : "+r"(bytes));
+#else
+	__builtin_memcpy(&bytes, code, sizeof(bytes));
+#endif
+	return bytes;
+}
+
+/*
+ * Finds the next "add n,%rsp", "sub n,%rsp" or "and n,%rsp" at or after an offset. Returns its
+ * offset, at least HOTSPOT_DROPS if there is none.
+ */
+UNWIND_INLINE __u32 hotspot_find_move(const struct hotspot_walk *w, __u32 from)
+{
+	const __u8 *code = &hotspot_code(w, from);
+
+	if (from >= HOTSPOT_DROPS)
+		return from;
+	for (__u32 i = 0; i < HOTSPOT_DROPS; i++)
+		if ((hotspot_four_bytes(code + i) & 0xd7ffff) == 0xc48348)
+			return from + i;
+	return HOTSPOT_DROPS;
+}
+
+/* Adds what the instruction there drops to w->moved, and raises w->dropped to it. */
+UNWIND_INLINE void hotspot_follow_move(struct hotspot_walk *w, __u32 at)
+{
+	signed char n = (signed char)hotspot_code(w, at + 3);
+
+	if (at >= HOTSPOT_DROPS)
+		return;
+	if (hotspot_code(w, at + 2) == 0xec)
+		w->moved -= n;
+	if (hotspot_code(w, at + 2) == 0xc4 && hotspot_code(w, at + 4) != 0x5d)
+		w->moved += n;
+	if (w->moved > w->dropped)
+		w->dropped = w->moved;
+}
+
+/*
+ * Sets w->dropped to the bytes that the body has pushed, by the code that drops them: "pop"s, and
+ * the most that "add n,%rsp" drops in excess of "sub n,%rsp". Before "pop %rbp", "add" removes the
+ * frame itself.
+ */
+UNWIND_INLINE void hotspot_find_dropped(struct hotspot_walk *w)
+{
+	__u32 first = hotspot_four_bytes(w->code), at = 0;
+
+	/* pop %rax, or "fldcw (%rsp)" before it */
+	w->moved = (first & 0xff) == 0x58 || first == 0x58242cd9 ? 8 : 0;
+	w->dropped = w->moved;
+	for (int i = 0; i < HOTSPOT_MOVES; i++) {
+		at = hotspot_get_move(w, at);
+		hotspot_apply_move(w, at);
+		at += 4;
+	}
+}
+
 /*
  * Sets the frame's state before an instruction of the prologue, which the code begins with: "push
  * %rbp", maybe "mov %rsp,%rbp", "sub n,%rsp"; or "sub n,%rsp", "mov %rbp,n(%rsp)".
@@ -329,6 +400,40 @@ UNWIND_INLINE __u32 hotspot_pushed_bytes(const struct hotspot_walk *w)
 	return bytes;
 }
 
+/* Returns true after x87 code's call of a routine: the result goes to memory, and to the FPU. */
+UNWIND_INLINE bool hotspot_is_x87(const struct hotspot_walk *w)
+{
+	if (hotspot_four_bytes(w->code) == 0x08c48348) /* add $8,%rsp; jmp: the stack was aligned */
+		return w->code[4] == 0xe9 || w->code[4] == 0xeb;
+	return hotspot_four_bytes(w->code + 4) >> 8 == 0x2404dd; /* fldl (%rsp) */
+}
+
+/* Returns true if the code may be that which saves all registers, or restores them. */
+UNWIND_INLINE bool hotspot_saves(const struct hotspot_walk *w)
+{
+	if ((hotspot_four_bytes(w->code) & 0xd7ffff) == 0xc48148) /* add, sub n,%rsp */
+		return true;
+	return w->code[3] == 0x24 || w->code[4] == 0x24; /* mov, movdqu: n(%rsp) */
+}
+
+/*
+ * Returns the bytes that x87 code pushes before it calls a routine: all general registers, rsp five
+ * words below its value, then vectors, maybe their upper halves, and arguments. 0: not found.
+ */
+UNWIND_INLINE __u32 hotspot_find_saved(struct unwind_state *s, struct hotspot_walk *w)
+{
+	for (int i = 0; i < 3; i++) {
+		__u32 from = HOTSPOT_SAVED_RSP + i * HOTSPOT_VECTORS;
+
+		if (!unwind_read(s, w->words, sizeof(w->words), s->sp + from))
+			return 0;
+		for (__u32 j = 0; j < HOTSPOT_PUSHED_WORDS; j++)
+			if (w->words[j] == s->sp + from + 8 * (j + 5))
+				return from + 8 * (j + 5);
+	}
+	return 0;
+}
+
 /* Returns true for an address after a call in HotSpot's code. */
 UNWIND_INLINE bool hotspot_is_return(struct unwind_state *s, struct hotspot_walk *w, __u64 address)
 {
@@ -405,6 +510,28 @@ UNWIND_INLINE __u32 hotspot_find_pushed(struct unwind_state *s, struct hotspot_w
 }
 
 /*
+ * Skips what the body has pushed, by its code. It comes first: the frame may have a former return
+ * address where one would be if nothing was pushed.
+ */
+UNWIND_INLINE bool hotspot_judge_dropped(struct unwind_state *s, struct hotspot_walk *w)
+{
+	__u32 saved = 0;
+
+	if (hotspot_is_early(w, s->ip))
+		return false;
+	if (w->layout.has_x87 && hotspot_saves(w))
+		saved = hotspot_get_saved(s, w);
+	if (saved)
+		w->dropped = (__s32)saved;
+	else
+		hotspot_find_dropped(w);
+	if (!w->dropped || !hotspot_is_frame(s, w, w->to_cfa + w->dropped))
+		return false;
+	w->to_cfa += w->dropped;
+	return true;
+}
+
+/*
  * If there is no return address above the frame, the code has pushed something, or is a stub that
  * follows a method: of a call in its body, which isn't linked yet, or of a poll, after the frame
  * has been removed.
@@ -414,7 +541,8 @@ UNWIND_INLINE void hotspot_judge_all(struct unwind_state *s, struct hotspot_walk
 	__u64 address = 0;
 
 	hotspot_judge(s, w);
-	if (w->to_cfa != w->frame_bytes || hotspot_is_frame(s, w, w->to_cfa))
+	if (w->to_cfa != w->frame_bytes || hotspot_judge_dropped(s, w) ||
+	    hotspot_is_frame(s, w, w->to_cfa))
 		return;
 	if (!unwind_read(s, &address, sizeof(address), s->sp) ||
 	    !hotspot_is_return(s, w, address)) {
@@ -441,7 +569,8 @@ UNWIND_INLINE int hotspot_leave_method(struct unwind_state *s, struct hotspot_wa
 	else if (s->ip_is_exact)
 		hotspot_judge_all(s, w);
 	else if (!w->is_called && unwind_read(s, w->code, HOTSPOT_CODE_BYTES, s->ip))
-		w->to_cfa += hotspot_pushed_bytes(w);
+		w->to_cfa += w->layout.has_x87 && hotspot_is_x87(w) ? hotspot_get_saved(s, w)
+								    : hotspot_pushed_bytes(w);
 	return hotspot_leave(s, w, w->is_called);
 }
 

@@ -107,6 +107,21 @@ static __u32 hotspot_get_sub(struct hotspot_walk *w)
 	return hotspot_find_sub(w);
 }
 
+static __u32 hotspot_get_move(struct hotspot_walk *w, __u32 from)
+{
+	return hotspot_find_move(w, from);
+}
+
+static void hotspot_apply_move(struct hotspot_walk *w, __u32 at)
+{
+	hotspot_follow_move(w, at);
+}
+
+static __u32 hotspot_get_saved(struct unwind_state *s, struct hotspot_walk *w)
+{
+	return hotspot_find_saved(s, w);
+}
+
 static const struct unwind_rule *hotspot_find_rule(struct unwind_state *s, struct hotspot_walk *w,
 						   __u64 ip)
 {

@@ -412,6 +412,118 @@ TEST(a_compiled_method_is_found_through_many_segments)
 	CHECK_EQ(ours[1], other);
 }
 
+/* A compiled method with a frame of four words, calls before two addresses, and any code. */
+static struct {
+	uint64_t size, used, method, begin, end;
+	const char *name;
+	uint32_t frame_words, zero;
+	uint8_t code[512];
+} compiled = { .used = 1, .method = 8, .name = "nmethod", .frame_words = 4 };
+static const uint64_t code = (uint64_t)compiled.code, former = code + 208, caller = code + 308;
+
+static void compile(const uint8_t *bytes, size_t n)
+{
+	static struct runtime_process runtime = { .kind = RUNTIME_HOTSPOT };
+	static const struct unwind_mapping mappings[] = { { .end = UINT64_MAX } };
+	static uint8_t segments[1];
+
+	compiled.begin = code;
+	compiled.end = (uint64_t)(&compiled + 1);
+	memcpy(compiled.code, bytes, n);
+	compiled.code[200 + 3] = compiled.code[300 + 3] = 0xe8; /* call */
+	runtime.hotspot = (struct hotspot_layout){
+		.heaps[0] = { (uint64_t)&compiled, compiled.end, (uint64_t)segments },
+		.log2_segment = 10,
+		.header_bytes = 16,
+		.block_used = 8,
+		.blob_bytes = 64,
+		.method = 16,
+		.code_begin = 24,
+		.code_end = 32,
+		.name = 40,
+		.frame_words = 48,
+		.frame_complete = 52,
+		.compile_id = 52,
+		.has_code_addresses = true,
+		.has_x87 = true,
+	};
+	view = (struct unwind_view){ getpid(), own->tables, mappings, 1, .runtime = &runtime };
+}
+
+/* Code of a method that has pushed n words on its frame. */
+static const struct {
+	const char *name;
+	uint8_t code[24];
+	size_t n;
+} pushing[] = {
+	{ "add", { 0xd9, 0xf1, 0x48, 0x83, 0xc4, 0x10 }, 2 },
+	{ "add twice", { 0x48, 0x83, 0xc4, 0x08, 0x48, 0x83, 0xc4, 0x10 }, 3 },
+	{ "sub, add twice", { 0x48, 0x83, 0xec, 8, 0x48, 0x83, 0xc4, 8, 0x48, 0x83, 0xc4, 8 }, 1 },
+	{ "sub, add", { 0x48, 0x83, 0xec, 0x08, 0x48, 0x83, 0xc4, 0x08 }, 0 },
+	{ "pop %rax, add", { 0x58, 0x48, 0x83, 0xc4, 0x08 }, 2 },
+	{ "fldcw, pop %rax, add", { 0xd9, 0x2c, 0x24, 0x58, 0x48, 0x83, 0xc4, 0x08 }, 2 },
+	{ "and", { 0x48, 0x83, 0xe4, 0xf0 }, 0 },
+	{ "add, pop %rbp", { 0x48, 0x83, 0xc4, 0x10, 0x5d, 0xc3 }, 0 },
+};
+
+/* x87 code of Java 8 pushes up to three words. The frame has return addresses of former calls. */
+TEST(what_a_compiled_method_has_pushed_is_not_its_frame)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(pushing); i++) {
+		uint64_t stack[16];
+
+		compile(pushing[i].code, sizeof(pushing[i].code));
+		for (size_t j = 0; j < ARRAY_SIZE(stack); j++)
+			stack[j] = former;
+		stack[pushing[i].n + 3] = caller;
+		walk(&(struct unwind_regs){ .ip = code, .sp = (uint64_t)stack }, ours, MAX_FRAMES);
+		CHECK_CASE(pushing[i].name, ours[1], caller);
+	}
+}
+
+/* mov %rax,0x78(%rsp), after "sub $0x80,%rsp" and a store of rsp. */
+TEST(a_method_that_saves_its_registers_has_a_frame_above_them)
+{
+	uint64_t stack[32] = {}, *saved = &stack[11];
+
+	compile((const uint8_t[]){ 0x48, 0x89, 0x44, 0x24, 0x78 }, 5);
+	stack[3] = former;
+	saved[0] = (uint64_t)(saved + 5);
+	saved[5 + 3] = caller;
+	walk(&(struct unwind_regs){ .ip = code, .sp = (uint64_t)stack }, ours, MAX_FRAMES);
+	CHECK_EQ(ours[1], caller);
+}
+
+/* Java 8, too: pushes general registers, vectors, maybe their upper halves, and arguments. */
+TEST(a_routine_of_x87_code_returns_to_a_method_that_saved_its_registers)
+{
+	static const struct {
+		const char *name;
+		uint8_t code[8]; /* after the call */
+		size_t n;	 /* words up to the saved rsp */
+	} cases[] = {
+		{ "an argument", { 0xf2, 0x0f, 0x11, 0x04, 0x24, 0xdd, 0x04, 0x24 }, 44 },
+		{ "upper halves", { 0xc5, 0xfb, 0x11, 0x04, 0x24, 0xdd, 0x04, 0x24 }, 76 },
+		{ "two arguments, aligned", { 0x48, 0x83, 0xc4, 0x08, 0xe9 }, 46 },
+	};
+	static const uint8_t native[64];
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		uint64_t stack[128] = { 0, code }, *saved = &stack[2 + cases[i].n];
+
+		compile(cases[i].code, sizeof(cases[i].code));
+		stack[2 + 3] = former;
+		saved[0] = (uint64_t)(saved + 5);
+		saved[5 + 3] = caller;
+		walk(&(struct unwind_regs){ .ip = (uint64_t)native,
+					    .sp = (uint64_t)stack,
+					    .bp = (uint64_t)stack },
+		     ours, MAX_FRAMES);
+		CHECK_CASE(cases[i].name, ours[1], code);
+		CHECK_CASE(cases[i].name, ours[2], caller);
+	}
+}
+
 /* rbp is the caller's, or points to a frame that is being made (the last case). */
 TEST(interpreted_methods_are_left_where_they_begin_and_end)
 {

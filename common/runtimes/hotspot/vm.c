@@ -308,6 +308,7 @@ static bool fill_layout(struct hotspot_layout *l, const struct hotspot_fields *f
 	l->block_used = (uint16_t)f->block_used;
 	l->bcp_words = version == 8 ? 7 : 8;
 	l->is_complete_short = version >= 23;
+	l->has_x87 = version == 8;
 	return fill_blob(l, f) && fill_names(l, f);
 }
 
