@@ -229,9 +229,11 @@ UNWIND_INLINE bool hotspot_is_frameless_stub(const struct hotspot_walk *w)
 	__u8 a = hotspot_code(w, 0), b = hotspot_code(w, 1), c = hotspot_code(w, 2);
 
 	if (a == 0x4c && b == 0x8d && c == 0x15) /* lea n(%rip),%r10; mov %r10,n(%r15); jmp */
-		return hotspot_code(w, 7) == 0x4d && hotspot_code(w, 8) == 0x89;
+		return hotspot_code(w, 7) == 0x4d && hotspot_code(w, 8) == 0x89 &&
+		       hotspot_code(w, 14) == 0xe9;
 	if (a == 0x49 && b == 0xba) /* mov $n,%r10; mov %r10,n(%r15); jmp */
-		return hotspot_code(w, 10) == 0x4d && hotspot_code(w, 11) == 0x89;
+		return hotspot_code(w, 10) == 0x4d && hotspot_code(w, 11) == 0x89 &&
+		       hotspot_code(w, 17) == 0xe9;
 	return a == 0x4d && b == 0x89 && (c & 0x3f) == 0x17 && hotspot_code(w, 7) == 0xe9;
 }
 

@@ -464,6 +464,8 @@ static const struct {
 	{ "fldcw, pop %rax, add", { 0xd9, 0x2c, 0x24, 0x58, 0x48, 0x83, 0xc4, 0x08 }, 2 },
 	{ "and", { 0x48, 0x83, 0xe4, 0xf0 }, 0 },
 	{ "add, pop %rbp", { 0x48, 0x83, 0xc4, 0x10, 0x5d, 0xc3 }, 0 },
+	/* mov $n,%r10; mov %r10,n(%r15), as in stubs of polls, but without a jump after it */
+	{ "mov to the thread", { 0x49, 0xba, [10] = 0x4d, 0x89, 0x97, 0x48, 2, 0, 0, 0x4d }, 0 },
 };
 
 /* x87 code of Java 8 pushes up to three words. The frame has return addresses of former calls. */
