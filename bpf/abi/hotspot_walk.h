@@ -722,13 +722,17 @@ UNWIND_INLINE int hotspot_leave_entry(struct unwind_state *s, struct hotspot_wal
 	return unwind_arrive(s, ip, sp, s->bp);
 }
 
-/* Leaves a stub without rules. */
+/* Leaves a stub without rules. Stubs of virtual calls have no frame; rules may be older. */
 UNWIND_INLINE int hotspot_leave_adapter(struct unwind_state *s, struct hotspot_walk *w)
 {
 	__u64 name = hotspot_stub_name(s, w);
 
 	if (name == 0x6148646f6874654dULL) /* "MethodHa[ndles adapters]" */
 		return hotspot_leave_entry(s, w);
+	w->to_cfa = 8;
+	w->has_saved_bp = false;
+	if (name == 0x6320656c62617476ULL) /* "vtable c[hunks]" */
+		return hotspot_leave(s, w, false);
 	if (name != 0x204932432f433249ULL || !hotspot_judge_adapter(s, w)) /* "I2C/C2I " */
 		return UNWIND_BAD_RULE;
 	return hotspot_leave(s, w, false);

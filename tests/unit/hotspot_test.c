@@ -388,6 +388,40 @@ TEST(code_of_stubs_is_bounded)
 	CHECK_EQ(ends.n, 16);
 }
 
+static void note_rule(uint64_t address, const struct unwind_rule *rule, void *arg)
+{
+	(void)address;
+	if (rule->kind != UNWIND_GAP)
+		*(struct unwind_rule *)arg = *rule;
+}
+
+/* Calls whose targets change go through stubs that are made while the program runs. */
+TEST(stubs_of_inline_caches_have_a_rule_before_they_are_made)
+{
+	struct {
+		uint64_t segments, used;
+		uint32_t begin, end;
+		const char *name;
+		uint32_t frame_words;
+		uint8_t code[92];
+	} stub = { 1, 1, 32, 112, "InlineCacheBuffer", 0, {} };
+	const struct hotspot_layout layout = {
+		.heaps = { { (uint64_t)&stub, (uint64_t)(&stub + 1), (uint64_t)segments } },
+		.interpreter_low = (uint64_t)&stub,
+		.log2_segment = 7,
+		.header_bytes = 16,
+		.block_used = 8,
+		.code_begin = 16,
+		.code_end = 20,
+		.name = 24,
+		.frame_words = 32,
+	};
+	struct unwind_rule rule = {};
+
+	hotspot_stubs_visit(&layout, getpid(), &(struct runtime_rows){ note_rule, &rule });
+	check_sp(&rule, 8);
+}
+
 #define OUTER 0x1000
 #define INNER 0x2000
 

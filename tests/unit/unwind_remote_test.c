@@ -429,7 +429,8 @@ static void compile(const uint8_t *bytes, size_t n)
 
 	compiled.begin = code;
 	compiled.end = (uint64_t)(&compiled + 1);
-	memcpy(compiled.code, bytes, n);
+	if (n)
+		memcpy(compiled.code, bytes, n);
 	compiled.code[200 + 3] = compiled.code[300 + 3] = 0xe8; /* call */
 	runtime.hotspot = (struct hotspot_layout){
 		.heaps[0] = { (uint64_t)&compiled, compiled.end, (uint64_t)segments },
@@ -524,6 +525,18 @@ TEST(a_routine_of_x87_code_returns_to_a_method_that_saved_its_registers)
 		CHECK_CASE(cases[i].name, ours[1], code);
 		CHECK_CASE(cases[i].name, ours[2], caller);
 	}
+}
+
+/* They are made while the program runs, in blocks of their own. */
+TEST(stubs_of_virtual_calls_have_no_frame)
+{
+	const uint64_t stack[] = { caller, 0 };
+
+	compile(NULL, 0);
+	compiled.name = "vtable chunks";
+	walk(&(struct unwind_regs){ .ip = code, .sp = (uint64_t)stack }, ours, MAX_FRAMES);
+	compiled.name = "nmethod";
+	CHECK_EQ(ours[1], caller);
 }
 
 /* rbp is the caller's, or points to a frame that is being made (the last case). */

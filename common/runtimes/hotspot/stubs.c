@@ -493,7 +493,7 @@ static void add_at(size_t offset, const struct unwind_rule *rule, void *arg)
 /* Returns true for stubs that are made one by one in the blob, and never move rsp. */
 static bool is_frameless(const struct hotspot_blob *blob)
 {
-	return !strcmp(blob->name, "vtable chunks") ||
+	return !strcmp(blob->name, "vtable chunks") || !strcmp(blob->name, "InlineCacheBuffer") ||
 	       !strcmp(blob->name, "native signature handlers");
 }
 
