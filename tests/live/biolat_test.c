@@ -4,19 +4,12 @@
  * TRACELETS_DISK names, which may be overwritten. The measure is what the kernel counts for that
  * disk, /proc/diskstats, and the workload's plan.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/dm-ioctl.h>
 #include <linux/loop.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/swap.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "fuse.h"

@@ -3,9 +3,7 @@
  * Thousands of processes that live for a millisecond or two: most are gone when the loader learns
  * of them, and still their stacks have the right names, from _start to the innermost function.
  */
-#include <string.h>
 #include <sys/mount.h>
-#include <unistd.h>
 
 #include "live.h"
 

@@ -6,10 +6,6 @@
  * CHURN=N: so many processes ("make churn").
  */
 #include <dirent.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "../work/leaky.h"
 #include "live.h"

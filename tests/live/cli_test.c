@@ -3,18 +3,11 @@
  * The command line that all tools share, live: what is refused and how, how a run ends, where the
  * output goes, and that the command lines of BCC's manual pages work.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 

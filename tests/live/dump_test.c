@@ -4,10 +4,6 @@
  * and waits, threads in known system calls, a deadlock, functions of Python.
  */
 #include <elf.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "live.h"
 #include "python.h"

@@ -10,13 +10,7 @@
  * first, one in the middle and the last, as the code that bears the others is the same.
  * FAULTS_JOBS (4) runs go on at a time, as most of a run is waiting for the kernel.
  */
-#include <fcntl.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/personality.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "../work/leaky.h"
 #include "live.h"

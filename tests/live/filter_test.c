@@ -3,18 +3,11 @@
  * Which tasks are traced, live: each filter in each kind of tool. Two workloads of one kind do the
  * same at the same time, and only one of them may be seen.
  */
-#include <errno.h>
 #include <linux/sched.h>
 #include <sched.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 

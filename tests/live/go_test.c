@@ -4,9 +4,6 @@
  * where Go's stacks begin, and all frames have names, on CPU and off. (lab/go compares frame by
  * frame.)
  */
-#include <string.h>
-#include <unistd.h>
-
 #include "live.h"
 
 #define SECONDS "3"

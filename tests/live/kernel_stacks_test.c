@@ -5,13 +5,9 @@
  */
 #include <poll.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 

@@ -3,8 +3,6 @@
  * Tests of filters: stacks by the names of their frames (--only, --without) in every tool that has
  * stacks, and waits at rest (--no-idle). The report says how much is left out.
  */
-#include <stdlib.h>
-
 #include "live.h"
 
 #define LEFT_OUT "filtered out by --only or --without: "

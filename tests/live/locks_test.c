@@ -3,9 +3,6 @@
  * locks, live: of locks that a program knows, how often somebody waited for each, who
  * let them go, and what they are called. Counts are exact.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "live.h"
 
 static int rounds(void)

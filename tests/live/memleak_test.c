@@ -3,18 +3,11 @@
  * memleak, live: what it says is held against what the workload "leaky" has taken and kept, block
  * by block and byte by byte.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/sched.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "run/features.h"
 #include "../work/leaky.h"

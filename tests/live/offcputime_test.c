@@ -3,12 +3,7 @@
  * offcputime, live. The measure is the workload itself: what its threads took by the clock, less
  * what they had of the CPU, is what they were off the CPU.
  */
-#include <signal.h>
-#include <stdlib.h>
 #include <sys/ptrace.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
 
 #include "live.h"
 

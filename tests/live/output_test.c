@@ -3,14 +3,7 @@
  * Reports that come again and again, live: into files, one for each, and into a stream, where they
  * follow each other.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "run/tool.h"
 #include "live.h"

@@ -7,14 +7,11 @@
  * was interrupted itself; the tool tells how many faults of the whole system it missed so, and as
  * many may be missing here.
  */
-#include <fcntl.h>
 #include <linux/magic.h>
 #include <linux/perf_event.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
-#include <unistd.h>
 
 #include "live.h"
 

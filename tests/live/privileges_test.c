@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Tests of the tools without root, with capabilities: each row of tracelets(8), PRIVILEGES. */
-#include <fcntl.h>
 #include <linux/capability.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "live.h"
 

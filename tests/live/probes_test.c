@@ -5,12 +5,6 @@
  * what is returned must be the same, call by call. Libraries that aren't installed are skipped.
  * And which instructions take a probe at all.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "base/array.h"
 #include "base/mem.h"
 #include "memleak/allocators.h"

@@ -3,17 +3,11 @@
  * profile, live. The measure is how often the kernel has sampled the workload on its own behalf, at
  * the same rate.
  */
-#include <errno.h>
 #include <linux/bpf.h>
 #include <linux/capability.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 

@@ -4,9 +4,6 @@
  * starts and when it ends has been switched in exactly as often as it was switched out in between,
  * and each time it had to wait.
  */
-#include <stdlib.h>
-#include <unistd.h>
-
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Two functions that take turns at one address: each has what it has done itself. */
-#include <unistd.h>
-
 #include "live.h"
 
 #define ROUNDS	   at_size(61, 11)

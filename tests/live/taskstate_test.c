@@ -5,13 +5,8 @@
  * then emptied, which for the iterator is the same: no memory now, but later. With task storage,
  * most states are in slots, which have to be returned.
  */
-#include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
-#include <sys/mman.h>
 #include <sys/timerfd.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 

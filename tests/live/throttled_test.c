@@ -4,7 +4,6 @@
  * cgroup was throttled, CPU by CPU: with one thread on each CPU, the waits of these threads.
  */
 #include <sched.h>
-#include <stdlib.h>
 
 #include "live.h"
 

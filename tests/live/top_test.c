@@ -3,12 +3,8 @@
  * The live view on a pseudo terminal: what is drawn, how it ends, and that the terminal is given
  * back.
  */
-#include <fcntl.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <termios.h>
-#include <unistd.h>
 
 #include "live.h"
 

@@ -1,14 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Runs that nobody looks after: files by time, full disks, signals that are ignored. */
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/array.h"
 

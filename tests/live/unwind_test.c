@@ -3,12 +3,6 @@
  * User stacks of programs without frame pointers, live: each must be complete, from _start to the
  * innermost function, and named by the file that the process really has.
  */
-#include <fcntl.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "fuse.h"
 #include "live.h"
 

@@ -3,8 +3,6 @@
  * Sizes of the programs as the verifier reports them, and as it would on kernels that are not here.
  */
 #include <ctype.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>

@@ -3,11 +3,6 @@
  * profile --wall, live. The measure is what the workload's threads know of their own time: how long
  * they were blocked, how long they waited for a CPU, and that they had one for the rest.
  */
-#include <signal.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "live.h"
 
 /* A part may be wrong by so much of the whole, in per mille, and the whole by half of that. */

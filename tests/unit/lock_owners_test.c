@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Owners of mutexes, of this process's own threads. */
 #include <pthread.h>
-#include <string.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/readfile.h"

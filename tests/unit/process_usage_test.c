@@ -2,7 +2,6 @@
 /* Memory, page faults and threads of processes. */
 #include <pthread.h>
 #include <sched.h>
-#include <sys/mman.h>
 
 #include "base/clock.h"
 #include "process/process_usage.h"

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Threads that stall, and threads that wait for work. */
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <signal.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/file.h>
 #include <sys/syscall.h>

@@ -3,8 +3,6 @@
  * Tests of the maps that the loader fills and by which BPF walks user stacks. The maps are real
  * ones; no program is loaded: the tests write what programs would.
  */
-#include <sched.h>
-
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 

@@ -3,9 +3,6 @@
 #ifndef WALK_MEMORY_H
 #define WALK_MEMORY_H
 
-#include <stdint.h>
-#include <string.h>
-
 #include "abi/unwind_layout.h"
 
 #define BASE 0x7ff0000

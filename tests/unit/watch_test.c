@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Tests of the kernel's events of processes: children here cause them, and they are seen or not. */
 #include <pthread.h>
-#include <sched.h>
 #include <sys/syscall.h>
 
 #include "child.h"

@@ -7,7 +7,6 @@
 #include <malloc.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "work.h"
 

@@ -5,10 +5,7 @@
  * deleted soon after. Without arguments, brief computes and sleeps for 1 to 2 ms. Prints how many
  * exited with status 0. Built without frame pointers.
  */
-#include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>

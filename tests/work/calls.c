@@ -4,15 +4,12 @@
  * use syscall(2), since the C library may choose another call.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 

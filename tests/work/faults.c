@@ -14,13 +14,11 @@
  *	slow	anonymous memory, a page every 2 ms
  * Each argument waits for its own go.
  */
-#include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 
 #include "work.h"
 

@@ -9,7 +9,6 @@
  */
 #include <stdbool.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "work.h"
 

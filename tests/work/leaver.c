@@ -3,8 +3,6 @@
  * leaver ROUNDS NAP_MS: alternately sleeps as "stayer" until a time that has passed, which wakes it
  * up before it has left its CPU, and naps as "leaver".
  */
-#include <sys/prctl.h>
-
 #include "work.h"
 
 #define TRIES 100

@@ -10,11 +10,9 @@
  * addresses, as programs do for huge pages), moved (as moves, before "@ready").
  */
 #include <elf.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "work.h"
