@@ -5,11 +5,9 @@
  * what is returned must be the same, call by call. Libraries that aren't installed are skipped.
  * And which instructions take a probe at all.
  */
-#include "base/array.h"
-#include "base/mem.h"
 #include "memleak/allocators.h"
-#include "probes/probe_machine.h"
 #include "probes/uprobes.h"
+#include "../unit/arm64_insns.h"
 #include "live.h"
 #include "probes.h"
 #include "probes.skel.h"
@@ -262,77 +260,8 @@ TEST(a_first_instruction_that_takes_no_probe_is_passed)
 
 /* ---- which instructions take a probe ---- */
 
-struct instruction {
-	uint32_t word;
-	const char *text;
-};
-
-/* Instructions of arm64 that take probes; kernels of x86-64 take them on nearly everything. */
-static const struct instruction taken[] = {
-	{ 0x14000010, "b .+64" },
-	{ 0x94000010, "bl .+64" },
-	{ 0x54000201, "b.ne .+64" },
-	{ 0xb4000200, "cbz x0, .+64" },
-	{ 0x37180200, "tbnz w0, #3, .+64" },
-	{ 0xd61f0200, "br x16" },
-	{ 0xd63f0020, "blr x1" },
-	{ 0xd65f03c0, "ret" },
-	{ 0x10000203, "adr x3, .+64" },
-	{ 0x90000003, "adrp x3, .+65536" },
-	{ 0xd503201f, "nop" },
-	{ 0xa9bc7bfd, "stp x29, x30, [sp, #-64]!" },
-	{ 0xd503245f, "bti c" },
-	{ 0xd50324df, "bti jc" },
-	{ 0xd503233f, "paciasp" },
-	{ 0xd503237f, "pacibsp" },
-	{ 0xd503231f, "paciaz" },
-	{ 0xd50320ff, "xpaclri" },
-	{ 0xd53bd041, "mrs x1, tpidr_el0" },
-	{ 0xd5033bbf, "dmb ish" },
-	{ 0xd5033fdf, "isb" },
-	{ 0xd50b7420, "dc zva, x0" },
-	{ 0xaa0003e1, "mov x1, x0" },
-	{ 0x3dc00020, "ldr q0, [x1]" },
-	{ 0xf8218002, "swp x1, x2, [x0]" },
-	{ 0xc8dffc01, "ldar x1, [x0]" },
-};
-static const struct instruction refused[] = {
-	{ 0xd4000001, "svc #0" },
-	{ 0xd4200020, "brk #1" },
-	{ 0xd8000200, "prfm pldl1keep, .+64" },
-	{ 0xc85f7c01, "ldxr x1, [x0]" },
-	{ 0xc87f8801, "ldaxp x1, x2, [x0]" },
-	{ 0xc801fc02, "stlxr w1, x2, [x0]" },
-	{ 0xd71f0822, "braa x1, x2" },
-	{ 0xd65f0bff, "retaa" },
-	{ 0xd50323bf, "autiasp" },
-	{ 0xd503203f, "yield" },
-	{ 0xd503251f, "hint #40" },
-	{ 0xd51b4400, "msr fpcr, x0" },
-};
-
-/* Some kernels take a probe there, and do something wrong when it is hit. */
-static const struct instruction dubious[] = {
-	{ 0x98000201, "ldrsw x1, .+64" },
-	{ 0x58000201, "ldr x1, .+64" },
-	{ 0x9c000201, "ldr q1, .+64" },
-	{ 0x54000211, "bc.ne .+64" },
-	{ 0x19010440, "cpyfp [x0]!, [x1]!, x2!" },
-};
-
-static enum probe_kind kind_of(const struct instruction *instruction)
-{
-	struct probe_request request = { 0 };
-	struct probe_place place;
-	uint8_t code[sizeof(instruction->word)];
-
-	memcpy(code, &instruction->word, sizeof(code));
-	probe_place_find_on(&probe_machine_arm64, &place, &request, code, sizeof(code));
-	return place.kind;
-}
-
 /* In a page of code that is mapped here, as the kernel looks at it then, and never executed. */
-static int try_instruction(const struct probing *p, const struct instruction *instruction)
+static int try_instruction(const struct probing *p, uint32_t word)
 {
 	struct uprobe_point point = { .fd = memfd_create("instruction", MFD_CLOEXEC) };
 	struct uprobes *uprobes;
@@ -340,7 +269,7 @@ static int try_instruction(const struct probing *p, const struct instruction *in
 	int err;
 
 	CHECK(!ftruncate(point.fd, 4096));
-	CHECK(pwrite(point.fd, &instruction->word, sizeof(instruction->word), 0) > 0);
+	CHECK(pwrite(point.fd, &word, sizeof(word), 0) > 0);
 	code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, point.fd, 0);
 	CHECK(code != MAP_FAILED);
 	uprobes = uprobes_attach(&p->programs, getpid(), &point, 1);
@@ -351,19 +280,7 @@ static int try_instruction(const struct probing *p, const struct instruction *in
 	return err;
 }
 
-static void check_instructions(const struct probing *p, const struct instruction *instructions,
-			       size_t n, int expected)
-{
-	for (size_t i = 0; i < n; i++) {
-		int err = try_instruction(p, &instructions[i]);
-
-		if (err != expected)
-			UNIT_FAIL("a probe on %s: %d, not %d", instructions[i].text, err, expected);
-		if ((kind_of(&instructions[i]) == PROBE_REFUSED) != !!expected)
-			UNIT_FAIL("%s is taken for the other kind", instructions[i].text);
-	}
-}
-
+/* Kernels of x86-64 take probes on nearly everything. */
 TEST(the_kernel_takes_probes_where_they_are_placed)
 {
 	struct probing p;
@@ -373,9 +290,12 @@ TEST(the_kernel_takes_probes_where_they_are_placed)
 #endif
 	if (!load_programs(&p, UPROBES_SESSION) && !load_programs(&p, UPROBES_PERF))
 		SKIP("this kernel has no uprobes with cookies");
-	check_instructions(&p, taken, ARRAY_SIZE(taken), 0);
-	check_instructions(&p, refused, ARRAY_SIZE(refused), -EINVAL);
-	for (size_t i = 0; i < ARRAY_SIZE(dubious); i++)
-		CHECK_EQ(kind_of(&dubious[i]), PROBE_REFUSED);
+	for (size_t i = 0; i < ARRAY_SIZE(arm64_insns); i++) {
+		const struct arm64_insn *insn = &arm64_insns[i];
+
+		if (!insn->is_dubious)
+			CHECK_CASE(insn->text, try_instruction(&p, insn->word),
+				   insn->kind == PROBE_REFUSED ? -EINVAL : 0);
+	}
 	detach(&p);
 }

@@ -5,6 +5,7 @@
  */
 #include "probes/probe_machine.h"
 #include "probes/probe_place.h"
+#include "arm64_insns.h"
 #include "probe_places.h"
 #include "unit.h"
 
@@ -66,62 +67,14 @@ TEST(places_probes_in_the_allocators_of_debian)
 
 /* ---- what the kernel makes of a probe ---- */
 
-TEST(takes_what_the_kernel_emulates)
+TEST(knows_what_the_kernel_emulates_steps_over_and_refuses)
 {
-	CHECK_PLACE("14000010", STRICT(1), 0, PROBE_BRANCH);   /* b .+64 */
-	CHECK_PLACE("94000010", STRICT(1), 0, PROBE_BRANCH);   /* bl .+64 */
-	CHECK_PLACE("54000201", STRICT(1), 0, PROBE_BRANCH);   /* b.ne .+64 */
-	CHECK_PLACE("b4000200", STRICT(1), 0, PROBE_BRANCH);   /* cbz x0, .+64 */
-	CHECK_PLACE("35000203", STRICT(1), 0, PROBE_BRANCH);   /* cbnz w3, .+64 */
-	CHECK_PLACE("b6f80200", STRICT(1), 0, PROBE_BRANCH);   /* tbz x0, #63, .+64 */
-	CHECK_PLACE("37180200", STRICT(1), 0, PROBE_BRANCH);   /* tbnz w0, #3, .+64 */
-	CHECK_PLACE("d61f0200", STRICT(1), 0, PROBE_BRANCH);   /* br x16 */
-	CHECK_PLACE("d63f0020", STRICT(1), 0, PROBE_BRANCH);   /* blr x1 */
-	CHECK_PLACE("d65f03c0", STRICT(1), 0, PROBE_BRANCH);   /* ret */
-	CHECK_PLACE("10000203", STRICT(1), 0, PROBE_ADDRESS);  /* adr x3, .+64 */
-	CHECK_PLACE("90000003", STRICT(1), 0, PROBE_ADDRESS);  /* adrp x3, .+65536 */
-	CHECK_PLACE("d503201f", STRICT(1), 0, PROBE_LATE_NOP); /* nop */
-}
+	char word[16];
 
-TEST(knows_what_the_kernel_steps_over)
-{
-	CHECK_PLACE("a9bc7bfd", STRICT(1), 0, PROBE_STEP); /* stp x29, x30, [sp, #-64]! */
-	CHECK_PLACE("d503245f", STRICT(1), 0, PROBE_STEP); /* bti c */
-	CHECK_PLACE("d50324df", STRICT(1), 0, PROBE_STEP); /* bti jc */
-	CHECK_PLACE("d503233f", STRICT(1), 0, PROBE_STEP); /* paciasp */
-	CHECK_PLACE("d503237f", STRICT(1), 0, PROBE_STEP); /* pacibsp */
-	CHECK_PLACE("d50320ff", STRICT(1), 0, PROBE_STEP); /* xpaclri */
-	CHECK_PLACE("d53bd041", STRICT(1), 0, PROBE_STEP); /* mrs x1, tpidr_el0 */
-	CHECK_PLACE("d5033bbf", STRICT(1), 0, PROBE_STEP); /* dmb ish */
-	CHECK_PLACE("d50b7420", STRICT(1), 0, PROBE_STEP); /* dc zva, x0 */
-	CHECK_PLACE("aa0003e1", STRICT(1), 0, PROBE_STEP); /* mov x1, x0 */
-	CHECK_PLACE("3dc00020", STRICT(1), 0, PROBE_STEP); /* ldr q0, [x1] */
-	CHECK_PLACE("f8218002", STRICT(1), 0, PROBE_STEP); /* swp x1, x2, [x0] */
-	CHECK_PLACE("c8dffc01", STRICT(1), 0, PROBE_STEP); /* ldar x1, [x0] */
-}
-
-TEST(knows_what_the_kernel_refuses_or_breaks)
-{
-	CHECK_PLACE("d4000001", STRICT(1), 0, PROBE_REFUSED); /* svc #0 */
-	CHECK_PLACE("d4200020", STRICT(1), 0, PROBE_REFUSED); /* brk #1 */
-	CHECK_PLACE("58000201", STRICT(1), 0, PROBE_REFUSED); /* ldr x1, .+64 */
-	CHECK_PLACE("98000201", STRICT(1), 0, PROBE_REFUSED); /* ldrsw x1, .+64 */
-	CHECK_PLACE("9c000201", STRICT(1), 0, PROBE_REFUSED); /* ldr q1, .+64 */
-	CHECK_PLACE("d8000200", STRICT(1), 0, PROBE_REFUSED); /* prfm pldl1keep, .+64 */
-	CHECK_PLACE("c85f7c01", STRICT(1), 0, PROBE_REFUSED); /* ldxr x1, [x0] */
-	CHECK_PLACE("c87f8801", STRICT(1), 0, PROBE_REFUSED); /* ldaxp x1, x2, [x0] */
-	CHECK_PLACE("c801fc02", STRICT(1), 0, PROBE_REFUSED); /* stlxr w1, x2, [x0] */
-	CHECK_PLACE("d71f0822", STRICT(1), 0, PROBE_REFUSED); /* braa x1, x2 */
-	CHECK_PLACE("d65f0bff", STRICT(1), 0, PROBE_REFUSED); /* retaa */
-	CHECK_PLACE("d50323bf", STRICT(1), 0, PROBE_REFUSED); /* autiasp */
-	CHECK_PLACE("d503203f", STRICT(1), 0, PROBE_REFUSED); /* yield */
-	CHECK_PLACE("d503243f", STRICT(1), 0, PROBE_REFUSED); /* hint #33 */
-	CHECK_PLACE("d5032000", STRICT(1), 0, PROBE_REFUSED); /* no hint */
-	CHECK_PLACE("d503251f", STRICT(1), 0, PROBE_REFUSED); /* hint #40: chkfeat x16 */
-	CHECK_PLACE("d51b4400", STRICT(1), 0, PROBE_REFUSED); /* msr fpcr, x0 */
-	CHECK_PLACE("d500401f", STRICT(1), 0, PROBE_REFUSED); /* cfinv */
-	CHECK_PLACE("54000211", STRICT(1), 0, PROBE_REFUSED); /* bc.ne .+64 */
-	CHECK_PLACE("19010440", STRICT(1), 0, PROBE_REFUSED); /* cpyfp [x0]!, [x1]!, x2! */
+	for (size_t i = 0; i < ARRAY_SIZE(arm64_insns); i++) {
+		snprintf(word, sizeof(word), "%08x", arm64_insns[i].word);
+		CHECK_PLACE(word, STRICT(1), 0, arm64_insns[i].kind);
+	}
 }
 
 TEST(steps_are_avoided)
