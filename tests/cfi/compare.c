@@ -7,7 +7,6 @@
  * follows DWARF and unwind/cfi follows libgcc (see cfa_program.c): such rows are counted apart.
  *
  *	compare <LIST		of paths, one per line: differences, totals; 1 if any
- *	compare -l <LIST	only loads the files, for timing
  *	compare FILE		prints the rows of a file
  */
 #include <elf.h>
@@ -25,9 +24,7 @@
 #include "base/mem.h"
 #include "unwind/cfi.h"
 
-#define SHOWN_PER_FILE	  5
-#define RULE_HASH_BITS	  20
-#define RULE_HASH_BUCKETS (1u << RULE_HASH_BITS)
+#define SHOWN_PER_FILE 5
 
 static bool is_arm64; /* the file that is compared */
 
@@ -83,40 +80,8 @@ struct listing {
 static struct {
 	size_t files, not_linked, other_machine, no_eh_frame, broken;
 	size_t fdes, bad_fdes, lines, rows, differences, expressions, bad_lines, signal_lines;
-	size_t undefined_bp, overlaps, restored, kinds[UNWIND_KINDS];
-	double load_s, worst_s;
-	char worst[256];
+	size_t undefined_bp, overlaps, restored;
 } total;
-
-static struct unwind_rule rules_seen[RULE_HASH_BUCKETS];
-static size_t n_rules;
-
-static double now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-static void note_rule(struct unwind_rule rule)
-{
-	uint64_t word, slot;
-
-	memcpy(&word, &rule, sizeof(word));
-	total.kinds[rule.kind]++;
-	if (!word)
-		return;
-	slot = (word * 0x9e3779b97f4a7c15ull) >> (64 - RULE_HASH_BITS);
-	while (memcmp(&rules_seen[slot], &rule, sizeof(rule))) {
-		if (rules_seen[slot].kind == UNWIND_GAP) {
-			rules_seen[slot] = rule;
-			n_rules++;
-			break;
-		}
-		slot = (slot + 1) % RULE_HASH_BUCKETS;
-	}
-}
 
 /* ---- readelf's listings ---- */
 
@@ -715,7 +680,6 @@ static void count_error(const char *path, int err)
 
 static int load_file(const char *path, struct cfi_table *t)
 {
-	double start_s = now_s(), took_s;
 	int fd = open(path, O_RDONLY | O_CLOEXEC), err;
 	uint16_t machine = 0;
 
@@ -726,16 +690,10 @@ static int load_file(const char *path, struct cfi_table *t)
 		   machine == EM_AARCH64;
 	err = cfi_load(t, fd);
 	close(fd);
-	took_s = now_s() - start_s;
-	total.load_s += took_s;
-	if (took_s > total.worst_s) {
-		total.worst_s = took_s;
-		snprintf(total.worst, sizeof(total.worst), "%s", path);
-	}
 	return err;
 }
 
-static void check_file(const char *path, bool load_only)
+static void check_file(const char *path)
 {
 	struct cfi_table t;
 	int err = load_file(path, &t);
@@ -747,12 +705,9 @@ static void check_file(const char *path, bool load_only)
 		total.fdes += t.n_fdes;
 		total.bad_fdes += t.n_bad_fdes;
 		total.rows += t.count;
-		for (size_t i = 0; i < t.count; i++)
-			note_rule(cfi_row(&t, i).rule);
 		if (t.n_bad_fdes)
 			printf("%s: %zu broken records\n", path, t.n_bad_fdes);
-		if (!load_only)
-			compare_file(path, &t);
+		compare_file(path, &t);
 	}
 	cfi_free(&t);
 }
@@ -775,22 +730,12 @@ static int dump_file(const char *path)
 	return 0;
 }
 
-static void print_totals(bool load_only)
+static void print_totals(void)
 {
 	printf("%zu files (%zu without .eh_frame); not compared: %zu not linked ELF files, %zu of "
 	       "other machines, %zu unreadable\n",
 	       total.files, total.no_eh_frame, total.not_linked, total.other_machine, total.broken);
-	printf("%zu FDEs (%zu broken), %zu rows, %zu rules, loaded in %.3f s, longest %.3f s: %s\n",
-	       total.fdes, total.bad_fdes, total.rows, n_rules, total.load_s, total.worst_s,
-	       total.worst);
-	printf("rows: gap %zu, sp %zu, bp %zu, plt %zu, sp-deref %zu, bp-deref %zu, reg %zu, "
-	       "ra-reg %zu, signal %zu, end %zu, bad %zu\n",
-	       total.kinds[UNWIND_GAP], total.kinds[UNWIND_SP], total.kinds[UNWIND_BP],
-	       total.kinds[UNWIND_PLT], total.kinds[UNWIND_SP_DEREF], total.kinds[UNWIND_BP_DEREF],
-	       total.kinds[UNWIND_REG], total.kinds[UNWIND_RA_REG], total.kinds[UNWIND_SIGNAL],
-	       total.kinds[UNWIND_END], total.kinds[UNWIND_BAD]);
-	if (load_only)
-		return;
+	printf("%zu FDEs (%zu broken), %zu rows\n", total.fdes, total.bad_fdes, total.rows);
 	printf("readelf: %zu rows compared, %zu differences; %zu expressions compared by their "
 	       "text, %zu signal frames, %zu rows that no rule can say (bad), %zu rows where rbp "
 	       "is undefined, %zu FDEs that others overlap, %zu rows after "
@@ -801,17 +746,16 @@ static void print_totals(bool load_only)
 
 int main(int argc, char **argv)
 {
-	bool load_only = argc > 1 && !strcmp(argv[1], "-l");
 	char *path = NULL;
 	size_t cap = 0;
 
-	if (argc > 1 && !load_only)
+	if (argc > 1)
 		return dump_file(argv[1]);
 	while (getline(&path, &cap, stdin) > 0) {
 		path[strcspn(path, "\n")] = '\0';
-		check_file(path, load_only);
+		check_file(path);
 	}
 	free(path);
-	print_totals(load_only);
+	print_totals();
 	return total.differences > 0;
 }
