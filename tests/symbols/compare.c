@@ -24,6 +24,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "../random.h"
 #include "process/roots.h"
 #include "symbols/debugfile.h"
 #include "symbols/elfsyms.h"
@@ -68,14 +69,6 @@ static double now_s(void)
 	return (double)clock_now_ns() / 1e9;
 }
 
-static uint64_t next_random(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state;
-}
-
 /* ---- our own ---- */
 
 static void read_code(struct file *f, const struct elffile *elf)
@@ -112,17 +105,17 @@ static struct elfsyms *load_symbols(struct file *f)
 }
 
 /* Small sections are met as often as large ones, half of the time. */
-static uint64_t pick_address(const struct file *f, uint64_t *random)
+static uint64_t pick_address(const struct file *f)
 {
-	uint64_t at, i = next_random(random) % f->n_code;
+	uint64_t at, i = random_u64() % f->n_code;
 
-	if (next_random(random) & 1) {
-		at = next_random(random) % f->code_bytes;
+	if (random_u64() & 1) {
+		at = random_u64() % f->code_bytes;
 		for (i = 0; at >= f->code[i].bytes; i++)
 			at -= f->code[i].bytes;
 		return f->code[i].addr + at;
 	}
-	return f->code[i].addr + next_random(random) % f->code[i].bytes;
+	return f->code[i].addr + random_u64() % f->code[i].bytes;
 }
 
 /* ---- theirs ---- */
@@ -412,7 +405,7 @@ static void read_lists(struct file *f)
 
 static void check_file(char *line, size_t n)
 {
-	uint64_t random = 88172645463325252ull, *addrs = mem_zalloc(n, sizeof(*addrs));
+	uint64_t *addrs = mem_zalloc(n, sizeof(*addrs));
 	char *tab = strchr(line, '\t');
 	struct file f = { .path = line, .debug_path = tab ? tab + 1 : NULL };
 
@@ -422,7 +415,7 @@ static void check_file(char *line, size_t n)
 	if (f.es && f.n_code) {
 		total.files++;
 		for (size_t i = 0; i < n; i++)
-			addrs[i] = pick_address(&f, &random);
+			addrs[i] = pick_address(&f);
 		read_lists(&f);
 		compare_addresses(&f, addrs, n);
 		total.unexplained += f.differences;
@@ -457,7 +450,7 @@ static int check_list(size_t n)
 
 static int measure(const char *path, size_t n_lookups)
 {
-	uint64_t random = 88172645463325252ull, *addrs = mem_zalloc(1 << 16, sizeof(*addrs));
+	uint64_t *addrs = mem_zalloc(1 << 16, sizeof(*addrs));
 	struct file f = { .path = path };
 	double start_s = now_s(), loaded_s, end_s;
 	size_t found = 0;
@@ -467,7 +460,7 @@ static int measure(const char *path, size_t n_lookups)
 		return 1;
 	loaded_s = now_s();
 	for (size_t i = 0; i < 1 << 16; i++)
-		addrs[i] = pick_address(&f, &random);
+		addrs[i] = pick_address(&f);
 	end_s = now_s();
 	for (size_t i = 0; i < n_lookups; i++)
 		found += elfsyms_find_readable(f.es, addrs[i % (1 << 16)]) != NULL;

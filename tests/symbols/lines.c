@@ -16,6 +16,7 @@
 
 #include "base/array.h"
 #include "base/mem.h"
+#include "../random.h"
 #include "elf/elffile.h"
 #include "symbols/debugfile.h"
 #include "symbols/elfsyms.h"
@@ -48,16 +49,6 @@ static bool find_text(struct subject *subject)
 	subject->text_bytes = header.sh_size;
 	elffile_close(&file);
 	return found && subject->text_bytes;
-}
-
-static uint64_t random_number(void)
-{
-	static uint64_t state = 88172645463325252ULL;
-
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
 }
 
 static char *read_line(FILE *f)
@@ -177,7 +168,7 @@ static uint64_t choose_addr(const struct subject *subject)
 	uint64_t addr;
 
 	do
-		addr = subject->text + random_number() % subject->text_bytes;
+		addr = subject->text + random_u64() % subject->text_bytes;
 	while (!elfsyms_find(subject->symbols, addr, NULL));
 	return addr;
 }

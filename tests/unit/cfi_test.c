@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 
 #include "../cfi/image.h"
+#include "../random.h"
 #include "unwind/cfi_gaps.h"
 #include "self.h"
 #include "unit.h"
@@ -776,14 +777,6 @@ TEST(time_is_linear_in_the_section_s_size)
 
 /* ---- broken copies ---- */
 
-static uint64_t random_state = 1;
-
-static uint64_t next_random(void)
-{
-	random_state = random_state * 6364136223846793005ull + 1442695040888963407ull;
-	return random_state >> 33;
-}
-
 static void find_eh_frame(const uint8_t *self, uint64_t *offset, uint64_t *bytes)
 {
 	const Elf64_Ehdr *header = (const void *)self;
@@ -800,15 +793,15 @@ static void find_eh_frame(const uint8_t *self, uint64_t *offset, uint64_t *bytes
 /* Up to eight bytes in [start, start + span) get other values for one load. */
 static int load_mutated(uint8_t *image, size_t size, uint64_t start, uint64_t span)
 {
-	uint64_t at[8], n = next_random() % ARRAY_SIZE(at) + 1;
+	uint64_t at[8], n = random_u64() % ARRAY_SIZE(at) + 1;
 	struct cfi_table t;
 	uint8_t old[8];
 	int err;
 
 	for (size_t i = 0; i < n; i++) {
-		at[i] = start + next_random() % span;
+		at[i] = start + random_u64() % span;
 		old[i] = image[at[i]];
-		image[at[i]] = next_random() % 4 ? next_random() : 0xff;
+		image[at[i]] = random_u64() % 4 ? random_u64() : 0xff;
 	}
 	err = cfi_load_image(&t, image, size);
 	CHECK(image_table_is_sane(&t));
@@ -841,7 +834,7 @@ TEST(this_program_cut_short_survives)
 	uint8_t *self = read_self(&size);
 
 	for (int i = 0; i < 200; i++) {
-		size_t kept = next_random() % size;
+		size_t kept = random_u64() % size;
 		uint8_t *part = mem_zalloc(kept, 1);
 		struct cfi_table t;
 
@@ -853,10 +846,12 @@ TEST(this_program_cut_short_survives)
 	}
 }
 
+static const struct unwind_rule sp = { .kind = UNWIND_SP, .cfa_off = 8 },
+				bp = { .kind = UNWIND_BP }, gap;
+
 /* Two functions, with a gap between them and one behind. */
 static struct cfi_table make_gaps(void)
 {
-	const struct unwind_rule sp = { .kind = UNWIND_SP, .cfa_off = 8 }, gap = {};
 	struct cfi_table t = {};
 
 	cfi_append(&t, 0x1000, &sp);
@@ -914,8 +909,7 @@ TEST(a_gap_is_filled)
 /* As far as a table reaches: 2 GiB before its first row, and more behind. */
 TEST(rows_too_far_apart_are_refused)
 {
-	const struct unwind_rule sp = { .kind = UNWIND_SP, .cfa_off = 8 },
-				 bp = { .kind = UNWIND_BP };
+
 	const uint64_t first = 0x7f1234567890;
 	struct cfi_row before = { first - (1ULL << 30), sp }, far = { first - (1ULL << 33), sp };
 	struct cfi_table t = {};
@@ -953,8 +947,7 @@ TEST(each_row_has_its_rule_however_many_there_are)
 
 TEST(a_row_that_is_not_behind_the_last_takes_its_place)
 {
-	const struct unwind_rule sp = { .kind = UNWIND_SP, .cfa_off = 8 },
-				 bp = { .kind = UNWIND_BP };
+
 	struct cfi_table t = {};
 
 	cfi_append(&t, 0x100, &sp);
@@ -984,6 +977,12 @@ static bool load_known(struct cfi_table *t, const char *path)
 	CHECK(image_table_is_sane(t));
 	close(fd);
 	return true;
+}
+
+static bool load_libc(struct cfi_table *t)
+{
+	return load_known(t, "/lib/x86_64-linux-gnu/libc.so.6") ||
+	       load_known(t, "/lib64/libc.so.6");
 }
 
 TEST(the_dynamic_linkers_entry_point_has_no_caller)
@@ -1062,8 +1061,7 @@ TEST(clone_returns_twice)
 	size_t n_clones = 0;
 	struct cfi_table t;
 
-	if (!load_known(&t, "/lib/x86_64-linux-gnu/libc.so.6") &&
-	    !load_known(&t, "/lib64/libc.so.6"))
+	if (!load_libc(&t))
 		SKIP("no glibc where it usually is");
 	for (size_t i = 1; i + 1 < t.count; i++) {
 		if (cfi_row(&t, i).rule.kind != UNWIND_CLONE)
@@ -1085,8 +1083,7 @@ TEST(vforks_return_address_is_in_a_register)
 	bool found = false;
 	struct cfi_table t;
 
-	if (!load_known(&t, "/lib/x86_64-linux-gnu/libc.so.6") &&
-	    !load_known(&t, "/lib64/libc.so.6"))
+	if (!load_libc(&t))
 		SKIP("no glibc where it usually is");
 	for (uint64_t at = code; at < code + 16; at++)
 		found |= cfi_find(&t, at).kind == UNWIND_RA_REG;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Histograms: conversion, percentiles against sorted values, intervals, BCC's table. */
 #include "output/histogram.h"
+#include "../random.h"
 #include "unit.h"
 
 static const struct hist_unit *const units[] = { &hist_nsecs, &hist_usecs, &hist_msecs };
@@ -19,17 +20,6 @@ AFTER_EACH()
 	hist_free(h);
 	hist_free(before);
 	hist_free(now);
-}
-
-/* xorshift64: the same numbers in every run (Marsaglia, "Xorshift RNGs"). */
-static uint64_t random_state;
-
-static uint64_t random_u64(void)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return random_state;
 }
 
 /* Returns true if both have equal values. A missing octave has no values. */
