@@ -10,32 +10,28 @@
 
 static char top[32]; /* of the folder of this run */
 
-static char folder[64]; /* "": none can be made */
+static char folder[64];
 static struct cgroups *cgroups;
 
-BEFORE_EACH()
+/* Makes the folder. */
+static const char *folder_lacks(void)
 {
 	snprintf(top, sizeof(top), "/tracelets-test-%d", getpid());
 	snprintf(folder, sizeof(folder), "/sys/fs/cgroup/unified%s", top);
 	if (mkdir(folder, 0755) && errno != EEXIST) {
 		snprintf(folder, sizeof(folder), "/sys/fs/cgroup%s", top);
 		if (mkdir(folder, 0755) && errno != EEXIST)
-			folder[0] = '\0';
+			return "no cgroup can be made here";
 	}
-	cgroups = NULL;
+	return NULL;
 }
 
 AFTER_EACH()
 {
 	cgroups_free(cgroups);
+	cgroups = NULL;
 	rmdir(folder);
 }
-
-#define NEED_FOLDER()                                       \
-	do {                                                \
-		if (!folder[0])                             \
-			SKIP("no cgroup can be made here"); \
-	} while (0)
 
 /* "PATH", "PATH (gone)" or ""; the path is below the folder. */
 static const char *found(uint64_t id)
@@ -73,11 +69,10 @@ static int count_events(void)
 	return poll(&(struct pollfd){ cgroups_fd(cgroups), POLLIN }, 1, 0);
 }
 
-TEST(a_cgroup_that_is_gone_keeps_its_name)
+TEST_UNLESS(folder_lacks, a_cgroup_that_is_gone_keeps_its_name)
 {
 	uint64_t id, inner;
 
-	NEED_FOLDER();
 	cgroups = cgroups_new(true);
 	id = make_below("web.service");
 	inner = make_below("web.service/lxc");
@@ -101,12 +96,11 @@ static void enter(const char *cgroup)
 	CHECK(f && fprintf(f, "%d", getpid()) > 0 && !fclose(f));
 }
 
-TEST(a_process_is_in_a_cgroup)
+TEST_UNLESS(folder_lacks, a_process_is_in_a_cgroup)
 {
 	char inner[256];
 	uint64_t id;
 
-	NEED_FOLDER();
 	id = make_below("app.service");
 	snprintf(inner, sizeof(inner), "%s/app.service", folder);
 	enter(inner);
@@ -118,11 +112,10 @@ TEST(a_process_is_in_a_cgroup)
 }
 
 /* Ids are not given twice, names are. */
-TEST(a_name_may_come_again)
+TEST_UNLESS(folder_lacks, a_name_may_come_again)
 {
 	uint64_t first, second;
 
-	NEED_FOLDER();
 	cgroups = cgroups_new(true);
 	first = make_below("x");
 	cgroups_update(cgroups);
@@ -135,11 +128,10 @@ TEST(a_name_may_come_again)
 }
 
 /* By the time that the first end is read, the last one is there and known. */
-TEST(a_name_may_come_again_twice_at_once)
+TEST_UNLESS(folder_lacks, a_name_may_come_again_twice_at_once)
 {
 	uint64_t first, third;
 
-	NEED_FOLDER();
 	cgroups = cgroups_new(true);
 	first = make_below("x");
 	cgroups_update(cgroups);
@@ -168,12 +160,11 @@ static unsigned int max_events(void)
 	return n;
 }
 
-TEST(what_went_while_events_were_lost_is_gone)
+TEST_UNLESS(folder_lacks, what_went_while_events_were_lost_is_gone)
 {
 	unsigned int n = max_events();
 	uint64_t id, inner, last;
 
-	NEED_FOLDER();
 	if (!n || n > 32768)
 		SKIP("not so many cgroups can be made");
 	cgroups = cgroups_new(true);
@@ -194,11 +185,10 @@ TEST(what_went_while_events_were_lost_is_gone)
 	remove_below("z");
 }
 
-TEST(unwatched_cgroups_are_found_when_asked_for)
+TEST_UNLESS(folder_lacks, unwatched_cgroups_are_found_when_asked_for)
 {
 	uint64_t id;
 
-	NEED_FOLDER();
 	cgroups = cgroups_new(false);
 	CHECK_EQ(cgroups_fd(cgroups), -1);
 	id = make_below("docker-0.scope");
@@ -266,9 +256,8 @@ static void check_without_watches(void)
 		    "before a report have no name (raise sysctl fs.inotify.max_user_watches)\n");
 }
 
-TEST(cgroups_are_found_and_let_go_of_without_inotify)
+TEST_UNLESS(folder_lacks, cgroups_are_found_and_let_go_of_without_inotify)
 {
-	NEED_FOLDER();
 	if (!can_limit())
 		SKIP("no user namespace");
 	check_apart(check_without_instances);
@@ -280,11 +269,10 @@ static void check_root(const struct cgroup *cgroup, void *arg)
 	*(bool *)arg |= !strcmp(cgroup->path, "/");
 }
 
-TEST(the_root_is_one)
+TEST_UNLESS(folder_lacks, the_root_is_one)
 {
 	bool is_there = false;
 
-	NEED_FOLDER();
 	cgroups = cgroups_new(false);
 	cgroups_visit(cgroups, check_root, &is_there);
 	CHECK(is_there);

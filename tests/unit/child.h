@@ -3,6 +3,7 @@
 #ifndef UNIT_CHILD_H
 #define UNIT_CHILD_H
 
+#include <sched.h>
 #include <sys/types.h>
 
 #include "unit.h"
@@ -35,6 +36,30 @@ static inline void end_child(pid_t pid)
 {
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
+}
+
+/* The state of a process's main thread, as in /proc/PID/stat; '-': it is gone. */
+static inline char stat_state(pid_t pid)
+{
+	char path[64], state = '-';
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "re");
+	if (f && fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+		state = '-';
+	if (f)
+		fclose(f);
+	return state;
+}
+
+static inline bool go_to_cpu(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	return !sched_setaffinity(0, sizeof(set), &set);
 }
 
 /*

@@ -5,6 +5,7 @@
 #include "modules/lock_names.h"
 #include "process/processes.h"
 #include "symbols/variables.h"
+#include "child.h"
 #include "unit.h"
 
 static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER, more_locks[3];
@@ -117,26 +118,20 @@ TEST(a_shared_lock_is_one_wherever_it_is_mapped)
 
 TEST(processes_have_locks_of_their_own)
 {
-	pid_t child = fork();
+	pid_t child = start_child();
 
-	if (!child)
-		for (;;)
-			pause();
 	CHECK(find(&known_lock, true) !=
 	      lock_names_find(names, child, 1, (uintptr_t)&known_lock, true));
 	CHECK_NAME(lock_names_find(names, child, 1, (uintptr_t)&known_lock, true), "mutex",
 		   "lock_names_test:known_lock");
-	kill(child, SIGKILL);
-	waitpid(child, NULL, 0);
+	end_child(child);
 }
 
 TEST(what_is_gone_is_an_address)
 {
-	pid_t child = fork();
+	pid_t child = start_child();
 
-	if (!child)
-		_exit(0);
-	waitpid(child, NULL, 0);
+	end_child(child);
 	CHECK_NAME(lock_names_find(names, child, 1, 0x1230, true), "mutex", "0x1230");
 }
 

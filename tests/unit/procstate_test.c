@@ -104,20 +104,6 @@ static void leave_threads(void)
 	pthread_exit(NULL);
 }
 
-static bool main_thread_is_gone(pid_t pid)
-{
-	char path[64], line[256] = "";
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	f = fopen(path, "r");
-	if (f && !fgets(line, sizeof(line), f))
-		line[0] = '\0';
-	if (f)
-		fclose(f);
-	return strstr(line, ") Z");
-}
-
 /* Other threads keep it alive; what /proc/PID does not tell any more, their folders do. */
 TEST(a_thread_speaks_for_a_process_whose_main_thread_has_ended)
 {
@@ -128,7 +114,7 @@ TEST(a_thread_speaks_for_a_process_whose_main_thread_has_ended)
 	int root;
 	struct roots *roots = roots_new();
 
-	while (!main_thread_is_gone(pid))
+	while (stat_state(pid) != 'Z')
 		usleep(1000);
 	CHECK(!process_has_ended(pid));
 	live = process_live_task(pid);

@@ -3,6 +3,7 @@
  * Tests of the maps that the loader fills and by which BPF walks user stacks. The maps are real
  * ones; no program is loaded: the tests write what programs would.
  */
+
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
@@ -19,66 +20,60 @@
 static const struct tool tool = { .name = "profile",
 				  .modules = { { &target_module }, { &unwind_module } } };
 
+static struct run run;
+
 /* The object's maps for user stacks; configure() has said how large they are. */
-static bool load_maps(struct run *run)
+static bool load_maps(void)
 {
 	int saved_fd = silence_stderr(), err;
 	struct bpf_program *program;
 	struct bpf_map *map;
 
-	bpf_object__for_each_program(program, run->object)
+	bpf_object__for_each_program(program, run.object)
 		bpf_program__set_autoload(program, false);
-	bpf_object__for_each_map(map, run->object)
+	bpf_object__for_each_map(map, run.object)
 		if (strncmp(bpf_map__name(map), "unwind_", strlen("unwind_")))
 			bpf_map__set_autocreate(map, false);
-	err = bpf_object__load(run->object);
+	err = bpf_object__load(run.object);
 	restore_stderr(saved_fd);
 	return !err;
 }
 
-static void open_run(struct run *run)
+BEFORE_EACH()
 {
-	run_init(run, &tool);
-	run->object = bpf_object__open_file(BPF_OBJECT, NULL);
-	run->loop = loop_new();
+	run_init(&run, &tool);
+	run.object = bpf_object__open_file(BPF_OBJECT, NULL);
+	run.loop = loop_new();
 }
 
-static void close_run(struct run *run)
+AFTER_EACH()
 {
-	bpf_object__close(run->object);
-	loop_free(run->loop);
-	run_free(run);
+	bpf_object__close(run.object);
+	loop_free(run.loop);
+	run_free(&run);
 }
 
-static int fd_of(const struct run *run, const char *name)
+static int fd_of(const char *name)
 {
-	return bpf_map__fd(map_find(run, name));
+	return bpf_map__fd(map_find(&run, name));
 }
 
 /* Returns the serial number of a process in BPF's map; 0 if it has none. */
-static uint32_t serial_of(const struct run *run, pid_t pid)
+static uint32_t serial_of(pid_t pid)
 {
 	struct unwind_process slice = {};
 
-	bpf_map_lookup_elem(fd_of(run, "unwind_processes"), &pid, &slice);
+	bpf_map_lookup_elem(fd_of("unwind_processes"), &pid, &slice);
 	return slice.serial;
 }
 
 /* ---- the maps alone ---- */
 
-static struct unwind_maps *open_maps(struct run *run)
+static struct unwind_maps *open_maps(void)
 {
-	open_run(run);
-	return !unwind_maps_configure(run, true, 16) && load_maps(run) ? unwind_maps_open(run)
-								       : NULL;
+	return !unwind_maps_configure(&run, true, 16) && load_maps() ? unwind_maps_open(&run)
+								     : NULL;
 }
-
-#define OPEN_MAPS_OR_SKIP(maps, run)                \
-	struct unwind_maps *maps = open_maps(&run); \
-	do {                                        \
-		if (!(maps))                        \
-			SKIP("may not make maps");  \
-	} while (0)
 
 #define FILE_SHARDS 8
 
@@ -95,13 +90,13 @@ static struct cfi_table make_table(int shift)
 }
 
 /* As BPF finds it. False: there is none. */
-static bool read_shard(const struct run *run, uint32_t n, struct unwind_shard *shard)
+static bool read_shard(uint32_t n, struct unwind_shard *shard)
 {
 	uint32_t id, zero = 0;
 	bool done;
 	int fd;
 
-	if (bpf_map_lookup_elem(fd_of(run, "unwind_shards"), &n, &id))
+	if (bpf_map_lookup_elem(fd_of("unwind_shards"), &n, &id))
 		return false;
 	fd = bpf_map_get_fd_by_id(id);
 	done = fd >= 0 && !bpf_map_lookup_elem(fd, &zero, shard);
@@ -110,11 +105,10 @@ static bool read_shard(const struct run *run, uint32_t n, struct unwind_shard *s
 }
 
 /* At the beginnings of pages. found: at how many there is a rule by now. */
-static int count_foreign(const struct run *run, const struct unwind_run *rows,
-			 const struct cfi_table *cfi, int *found)
+static int count_foreign(const struct unwind_run *rows, const struct cfi_table *cfi, int *found)
 {
-	const struct unwind_page *pages = map_memory(run, "unwind_pages");
-	const struct unwind_rule *rules = map_memory(run, "unwind_rules");
+	const struct unwind_page *pages = map_memory(&run, "unwind_pages");
+	const struct unwind_rule *rules = map_memory(&run, "unwind_rules");
 	struct unwind_shard *shard = mem_zalloc(1, sizeof(*shard));
 	uint32_t at = UINT32_MAX, number, distance;
 	bool is_there = false;
@@ -126,7 +120,7 @@ static int count_foreign(const struct run *run, const struct unwind_run *rows,
 		uint64_t vaddr = (rows->page_base + i) << UNWIND_PAGE_SHIFT;
 
 		if (page->shard != at)
-			is_there = read_shard(run, page->shard, shard);
+			is_there = read_shard(page->shard, shard);
 		at = page->shard;
 		if (!is_there)
 			continue;
@@ -141,59 +135,51 @@ static int count_foreign(const struct run *run, const struct unwind_run *rows,
 TEST(what_is_new_is_not_looked_for_in_a_former_shard)
 {
 	struct cfi_table former = make_table(8), cfi = make_table(1000);
+	struct unwind_maps *maps = open_maps();
 	struct unwind_tables *tables;
 	struct unwind_run rows;
-	struct run run;
 	int n;
-	OPEN_MAPS_OR_SKIP(maps, run);
 
+	if (!maps)
+		SKIP("may not make maps");
 	tables = unwind_maps_tables(maps);
 	CHECK_EQ(unwind_maps_start(maps), 0);
 	CHECK_EQ(unwind_tables_add(tables, &former, &rows), 0);
 	unwind_maps_wait(maps);
-	CHECK_EQ(count_foreign(&run, &rows, &former, &n), 0);
+	CHECK_EQ(count_foreign(&rows, &former, &n), 0);
 	CHECK_EQ(n, rows.n_pages);
 	unwind_tables_remove(tables, &rows, 0);
 	unwind_tables_reclaim(tables, NS_PER_S);
 	unwind_tables_drop_spare(tables);
 	CHECK_EQ(unwind_tables_add(tables, &cfi, &rows), 0);
-	CHECK_EQ(count_foreign(&run, &rows, &cfi, &n), 0);
+	CHECK_EQ(count_foreign(&rows, &cfi, &n), 0);
 	unwind_maps_wait(maps);
-	CHECK_EQ(count_foreign(&run, &rows, &cfi, &n), 0);
+	CHECK_EQ(count_foreign(&rows, &cfi, &n), 0);
 	CHECK_EQ(n, rows.n_pages);
 	unwind_maps_close(maps);
-	close_run(&run);
 	cfi_free(&former);
 	cfi_free(&cfi);
 }
 
 /* ---- while processes do things ---- */
 
-static struct user_stacks *start_stacks(struct run *run)
+static struct user_stacks *start_stacks(void)
 {
-	struct user_stacks *us;
+	struct user_stacks *us = user_stacks_new(
+		&run, &(struct user_stacks_options){ .wanted = true, .hits_few = true });
 
-	open_run(run);
-	us = user_stacks_new(run,
-			     &(struct user_stacks_options){ .wanted = true, .hits_few = true });
-	return us && load_maps(run) && !user_stacks_start(us) ? us : NULL;
+	return us && load_maps() && !user_stacks_start(us) ? us : NULL;
 }
 
-#define START_OR_SKIP(us, run)                                         \
-	struct user_stacks *us = start_stacks(&run);                   \
+#define START_OR_SKIP(us)                                              \
+	struct user_stacks *us = start_stacks();                       \
 	do {                                                           \
 		if (!(us))                                             \
 			SKIP("may not make maps, or watch processes"); \
 	} while (0)
 
-static void stop_stacks(struct user_stacks *us, struct run *run)
-{
-	user_stacks_free(us);
-	close_run(run);
-}
-
 /* As BPF would note that the place of this code was free, later than anybody has looked. */
-static void note_area(const struct run *run, uint64_t start)
+static void note_area(uint64_t start)
 {
 	struct unwind_change change = {
 		.n_areas = 2,
@@ -201,20 +187,19 @@ static void note_area(const struct run *run, uint64_t start)
 	};
 	pid_t pid = getpid();
 
-	CHECK(!bpf_map_update_elem(fd_of(run, "unwind_changes"), &pid, &change, BPF_ANY));
+	CHECK(!bpf_map_update_elem(fd_of("unwind_changes"), &pid, &change, BPF_ANY));
 }
 
 /* As of a program that loads and unloads code again and again. Its place will be another's. */
 TEST(a_former_slice_does_not_stay_where_none_can_be_published)
 {
-	struct run run;
-	START_OR_SKIP(us, run);
+	START_OR_SKIP(us);
 
-	CHECK(serial_of(&run, getpid()));
-	note_area(&run, (uintptr_t)user_stacks_learn);
+	CHECK(serial_of(getpid()));
+	note_area((uintptr_t)user_stacks_learn);
 	user_stacks_learn(us, getpid());
-	CHECK_EQ(serial_of(&run, getpid()), 0);
-	stop_stacks(us, &run);
+	CHECK_EQ(serial_of(getpid()), 0);
+	user_stacks_free(us);
 }
 
 static void map_code(void)
@@ -224,9 +209,9 @@ static void map_code(void)
 }
 
 /* Forks, and gives the child what BPF has of its parent. */
-static pid_t start_child_as_bpf_sees_it(const struct run *run)
+static pid_t start_child_as_bpf_sees_it(void)
 {
-	int fd = fd_of(run, "unwind_processes");
+	int fd = fd_of("unwind_processes");
 	struct unwind_process slice;
 	pid_t pid = getpid(), child = start_child();
 
@@ -237,51 +222,40 @@ static pid_t start_child_as_bpf_sees_it(const struct run *run)
 
 TEST(a_child_does_not_keep_its_parents_former_slice)
 {
-	struct run run;
 	uint32_t former;
 	pid_t child;
-	START_OR_SKIP(us, run);
+	START_OR_SKIP(us);
 
-	former = serial_of(&run, getpid());
+	former = serial_of(getpid());
 	CHECK(former);
 	map_code();
-	child = start_child_as_bpf_sees_it(&run);
+	child = start_child_as_bpf_sees_it();
 	user_stacks_learn(us, getpid());
-	CHECK(serial_of(&run, getpid()) != former);
+	CHECK(serial_of(getpid()) != former);
 	user_stacks_catch_up(us);
-	CHECK(serial_of(&run, child));
-	CHECK(serial_of(&run, child) != former);
+	CHECK(serial_of(child));
+	CHECK(serial_of(child) != former);
 	end_child(child);
-	stop_stacks(us, &run);
-}
-
-static void stay_on_one_cpu(void)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(sched_getcpu(), &set);
-	sched_setaffinity(0, sizeof(set), &set);
+	user_stacks_free(us);
 }
 
 TEST(a_child_whose_beginning_was_lost_does_not_keep_its_parents_slice)
 {
-	struct run run;
 	pid_t child;
-	START_OR_SKIP(us, run);
+	START_OR_SKIP(us);
 
-	stay_on_one_cpu();
+	go_to_cpu(sched_getcpu());
 	for (int i = 0; i < 10000; i++)
 		munmap(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
 		       4096);
 	for (int i = 0; i < 20; i++)
 		end_child(start_child()); /* what they do takes less room */
-	child = start_child_as_bpf_sees_it(&run);
+	child = start_child_as_bpf_sees_it();
 	user_stacks_catch_up(us);
 	map_code();
 	user_stacks_catch_up(us);
-	CHECK(serial_of(&run, getpid()));
-	CHECK_EQ(serial_of(&run, child), 0);
+	CHECK(serial_of(getpid()));
+	CHECK_EQ(serial_of(child), 0);
 	end_child(child);
-	stop_stacks(us, &run);
+	user_stacks_free(us);
 }

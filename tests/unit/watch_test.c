@@ -75,27 +75,30 @@ static void open_watch(void)
 		watch_subscribe(watch, &handlers);
 }
 
-BEFORE_EACH()
+/* Begins anew, as where others have filled the rings. */
+static void reopen_watch(void)
 {
+	watch_free(watch);
 	open_watch();
 }
 
-AFTER_EACH()
+static const char *watch_lacks(void)
 {
-	watch_free(watch);
+	reopen_watch();
+	return watch ? NULL : "may not watch all CPUs";
 }
-
-#define NEED_WATCH()                                    \
-	do {                                            \
-		if (!watch)                             \
-			SKIP("may not watch all CPUs"); \
-	} while (0)
 
 static void map_code(void)
 {
 	void *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	munmap(code, 4096);
+}
+
+static void fill_ring(void)
+{
+	for (int i = 0; i < 10000; i++)
+		map_code();
 }
 
 /* Runs a child that may map code, execute something, or have a thread. */
@@ -121,21 +124,11 @@ static pid_t watch_child(bool maps, const char *path)
 	pid_t child;
 
 	do {
-		watch_free(watch);
-		open_watch();
+		reopen_watch();
 		child = run_child(maps, path);
 		watch_read(watch);
 	} while (seen.n_lost);
 	return child;
-}
-
-static bool go_to_cpu(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	return !sched_setaffinity(0, sizeof(set), &set);
 }
 
 /* A CPU's events are in order; those of the child may be on another one than the fork. */
@@ -144,11 +137,10 @@ static void stay_on_one_cpu(void)
 	go_to_cpu(sched_getcpu());
 }
 
-TEST(fork_and_exit_are_seen_in_order)
+TEST_UNLESS(watch_lacks, fork_and_exit_are_seen_in_order)
 {
 	pid_t child;
 
-	NEED_WATCH();
 	stay_on_one_cpu();
 	child = watch_child(false, NULL);
 	CHECK_EQ(seen.child, child);
@@ -176,21 +168,11 @@ static void leave_thread(void)
 	syscall(SYS_exit, 0);
 }
 
-/* Until a process is a zombie, which may have threads. */
+/* Until a process is a zombie, which may have threads; or gone, which a check will say. */
 static void wait_for_main_thread(pid_t pid)
 {
-	char path[64], state = '?';
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	while (state != 'Z') {
-		FILE *f = fopen(path, "re");
-
-		if (!f || fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
-			state = 'Z'; /* gone, which a check will say */
-		if (f)
-			fclose(f);
+	while (!strchr("Z-", stat_state(pid)))
 		usleep(1000);
-	}
 }
 
 static void read_mappings(pid_t pid)
@@ -210,8 +192,7 @@ static int check_last_thread(enum known known)
 {
 	pid_t child = known == MAPPINGS ? start_child_with(leave_thread) : 0;
 
-	watch_free(watch);
-	open_watch();
+	reopen_watch();
 	seen.child = child;
 	if (known != NOTHING_THEN)
 		read_mappings(child ? child : getpid());
@@ -239,9 +220,8 @@ static int check_last_thread(enum known known)
 }
 
 /* A round in which others fill the rings says nothing. */
-TEST(a_process_ends_with_its_last_thread)
+TEST_UNLESS(watch_lacks, a_process_ends_with_its_last_thread)
 {
-	NEED_WATCH();
 	CHECK_EQ(pipe(thread_go), 0);
 	for (int known = NUMBER_OF_THREADS; known <= NOTHING_THEN; known++)
 		while (check_last_thread((enum known)known))
@@ -250,9 +230,8 @@ TEST(a_process_ends_with_its_last_thread)
 	close(thread_go[1]);
 }
 
-TEST(an_exec_is_told_apart_from_a_change)
+TEST_UNLESS(watch_lacks, an_exec_is_told_apart_from_a_change)
 {
-	NEED_WATCH();
 	stay_on_one_cpu();
 	watch_child(true, NULL);
 	CHECK(seen.n_changed >= 1); /* another tracer's probes map a page, too */
@@ -264,15 +243,13 @@ TEST(an_exec_is_told_apart_from_a_change)
 	CHECK_EQ(seen.n_exited, 1);
 }
 
-TEST(making_memory_executable_is_a_change_and_mapping_data_none)
+TEST_UNLESS(watch_lacks, making_memory_executable_is_a_change_and_mapping_data_none)
 {
 	int n_by_data;
 	void *code;
 
-	NEED_WATCH();
 	do {
-		watch_free(watch);
-		open_watch();
+		reopen_watch();
 		code = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		watch_read(watch);
 		n_by_data = seen.n_changed;
@@ -288,11 +265,10 @@ TEST(making_memory_executable_is_a_change_and_mapping_data_none)
  * Records lie across the ring's end now and then. What others do may fill it while this process has
  * no CPU, which is told with the first event afterwards: such a round says nothing.
  */
-TEST(many_turns_of_the_ring_lose_nothing)
+TEST_UNLESS(watch_lacks, many_turns_of_the_ring_lose_nothing)
 {
 	int n_whole = 0;
 
-	NEED_WATCH();
 	stay_on_one_cpu();
 	for (int round = 0; round < 200; round++) {
 		int n_changed = seen.n_changed, n_lost = seen.n_lost;
@@ -314,14 +290,13 @@ TEST(many_turns_of_the_ring_lose_nothing)
  * The kernel says so with the first event for which there is room again. Who hears of it looks at
  * every process.
  */
-TEST(losses_of_all_cpus_are_told_once)
+TEST_UNLESS(watch_lacks, losses_of_all_cpus_are_told_once)
 {
 	int n_cpus = (int)sysconf(_SC_NPROCESSORS_CONF);
 
-	NEED_WATCH();
 	for (int cpu = 0; cpu < n_cpus; cpu++)
-		for (int i = 0; go_to_cpu(cpu) && i < 10000; i++)
-			map_code();
+		if (go_to_cpu(cpu))
+			fill_ring();
 	watch_read(watch); /* of others, whose records take less room */
 	CHECK(seen.n_lost <= 1);
 	for (int cpu = 0; cpu < n_cpus; cpu++)
@@ -340,8 +315,7 @@ static pid_t start_known_child(void)
 	do {
 		if (child)
 			end_child(child);
-		watch_free(watch);
-		open_watch();
+		reopen_watch();
 		read_mappings(getpid());
 		child = start_child();
 		watch_read(watch);
@@ -355,18 +329,14 @@ static pid_t lose_events_of_child(void)
 {
 	pid_t child = start_known_child();
 
-	for (int i = 0; i < 10000; i++)
-		map_code();
+	fill_ring();
 	return child;
 }
 
 /* Nobody would ever say again that they have ended. */
-TEST(processes_that_end_while_events_are_lost_are_told)
+TEST_UNLESS(watch_lacks, processes_that_end_while_events_are_lost_are_told)
 {
-	pid_t child;
-
-	NEED_WATCH();
-	child = lose_events_of_child();
+	pid_t child = lose_events_of_child();
 	for (int i = 0; i < 10; i++)
 		run_child(false, NULL); /* what they do takes less room */
 	end_child(child);
@@ -378,12 +348,9 @@ TEST(processes_that_end_while_events_are_lost_are_told)
 }
 
 /* By its own event, and not once more because of the loss. */
-TEST(a_process_that_ends_after_a_loss_is_told_once)
+TEST_UNLESS(watch_lacks, a_process_that_ends_after_a_loss_is_told_once)
 {
-	pid_t child;
-
-	NEED_WATCH();
-	child = lose_events_of_child();
+	pid_t child = lose_events_of_child();
 	watch_read(watch);
 	end_child(child);
 	watch_read(watch);
@@ -402,16 +369,12 @@ static void publish_mappings(pid_t pid)
 }
 
 /* The exit is noted, then the loss, and both are handled. */
-TEST(a_process_that_ends_before_a_loss_is_told_once)
+TEST_UNLESS(watch_lacks, a_process_that_ends_before_a_loss_is_told_once)
 {
-	pid_t child;
-
-	NEED_WATCH();
-	child = start_known_child();
+	pid_t child = start_known_child();
 	publish_mappings(child);
 	end_child(child);
-	for (int i = 0; i < 10000; i++)
-		map_code();
+	fill_ring();
 	processes_state(watch_processes(watch), child, clock_now_ns()); /* notes what there is */
 	map_code();
 	watch_read(watch);
@@ -437,20 +400,18 @@ static ino_t find_inode(struct processes *table, pid_t pid, uint64_t time_ns, co
 }
 
 /* On whichever CPUs it was. A question takes the events out, the handlers get them later. */
-TEST(a_program_that_is_gone_is_in_the_table)
+TEST_UNLESS(watch_lacks, a_program_that_is_gone_is_in_the_table)
 {
 	uint64_t state;
 	struct stat st;
 	int n_handled;
 	ino_t ino;
 
-	NEED_WATCH();
 	CHECK(!stat("/bin/true", &st));
 	do {
 		pid_t child;
 
-		watch_free(watch);
-		open_watch();
+		reopen_watch();
 		child = run_child(false, "/bin/true");
 		ino = find_inode(watch_processes(watch), child, clock_now_ns(), "/true");
 		state = processes_state(watch_processes(watch), child, clock_now_ns());
@@ -463,16 +424,14 @@ TEST(a_program_that_is_gone_is_in_the_table)
 	CHECK_EQ(seen.n_exited, 1);
 }
 
-TEST(a_ring_that_runs_over_clears_the_table)
+TEST_UNLESS(watch_lacks, a_ring_that_runs_over_clears_the_table)
 {
 	pid_t child;
 
-	NEED_WATCH();
 	stay_on_one_cpu();
 	child = watch_child(false, "/bin/true");
 	CHECK(processes_state(watch_processes(watch), child, clock_now_ns()) != 0);
-	for (int i = 0; i < 10000; i++)
-		map_code();
+	fill_ring();
 	watch_read(watch);
 	map_code();
 	CHECK_EQ(processes_state(watch_processes(watch), child, clock_now_ns()), 0);
