@@ -15,11 +15,6 @@ static uint8_t gs[N_G][512];
 static struct go_program program;
 static void *image;
 
-static uint64_t address_of(const void *p)
-{
-	return (uint64_t)(uintptr_t)p;
-}
-
 static void set_word(size_t i, size_t at, uint64_t word)
 {
 	memcpy(gs[i] + at, &word, sizeof(word));

@@ -20,11 +20,6 @@ static struct {
 static struct go_program program;
 static struct go_heap heap;
 
-static uint64_t address_of(const void *p)
-{
-	return (uint64_t)(uintptr_t)p;
-}
-
 static unsigned int count_words(void)
 {
 	return program.release < 27 ? 4 : 2;

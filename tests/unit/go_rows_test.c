@@ -10,14 +10,26 @@
 
 static const struct go_machine *const x86 = &go_machine_x86;
 
-static struct cfi_table rows_of(const struct go_image *m, size_t size)
+static struct cfi_table t;
+static struct go_image *m;
+static size_t size;
+
+AFTER_EACH()
 {
-	struct cfi_table t = { .cells = NULL };
+	cfi_free(&t);
+}
+
+static void make(enum go_image_layout layout)
+{
+	m = until_end(go_image_new(layout, &size));
+}
+
+static void fill_rows(void)
+{
 	struct elf64 elf;
 
 	CHECK_EQ(elf64_open_image(&elf, m, size), 0);
 	go_rows_fill(&t, &elf);
-	return t;
 }
 
 #define CHECK_RULE(rule, wanted_kind, wanted_cfa, wanted_bp) \
@@ -27,9 +39,9 @@ static struct cfi_table rows_of(const struct go_image *m, size_t size)
 		CHECK_EQ((rule).bp_off, wanted_bp);          \
 	} while (0)
 
-static void check_rule(const struct cfi_table *t, uint64_t at, int kind, int cfa_off, int bp_off)
+static void check_rule(uint64_t at, int kind, int cfa_off, int bp_off)
 {
-	struct unwind_rule rule = cfi_find(t, GO_TEXT + at);
+	struct unwind_rule rule = cfi_find(&t, GO_TEXT + at);
 
 	CHECK_RULE(rule, kind, cfa_off, bp_off);
 	CHECK_EQ(rule.bp_kind, bp_off ? UNWIND_BP_AT_CFA : UNWIND_BP_SAME);
@@ -38,20 +50,17 @@ static void check_rule(const struct cfi_table *t, uint64_t at, int kind, int cfa
 TEST(frame_sizes_become_rows)
 {
 	for (enum go_image_layout layout = 0; layout < GO_IMAGE_LAYOUTS; layout++) {
-		size_t size;
-		struct go_image *m = go_image_new(layout, &size);
-		struct cfi_table t = rows_of(m, size);
-
+		make(layout);
+		fill_rows();
 		CHECK_EQ(t.count, 4);
-		check_rule(&t, 0, UNWIND_SP, 8, 0);
-		check_rule(&t, 3, UNWIND_SP, 8, 0);
-		check_rule(&t, 4, UNWIND_SP, 40, -16);
-		check_rule(&t, 59, UNWIND_SP, 40, -16);
-		check_rule(&t, 60, UNWIND_SP, 8, 0);
-		check_rule(&t, 127, UNWIND_SP, 8, 0);
-		check_rule(&t, 128, UNWIND_GAP, 0, 0);
+		check_rule(0, UNWIND_SP, 8, 0);
+		check_rule(3, UNWIND_SP, 8, 0);
+		check_rule(4, UNWIND_SP, 40, -16);
+		check_rule(59, UNWIND_SP, 40, -16);
+		check_rule(60, UNWIND_SP, 8, 0);
+		check_rule(127, UNWIND_SP, 8, 0);
+		check_rule(128, UNWIND_GAP, 0, 0);
 		cfi_free(&t);
-		free(m);
 	}
 }
 
@@ -59,40 +68,28 @@ TEST(frame_sizes_become_rows)
 TEST(rows_fill_the_gap_that_c_leaves)
 {
 	const struct unwind_rule by_bp = { .kind = UNWIND_BP, .cfa_off = 16 }, gap = {};
-	struct cfi_table t = {};
-	struct elf64 elf;
-	size_t size;
-	struct go_image *m = go_image_new(GO_IMAGE_1_20, &size);
-
+	make(GO_IMAGE_1_20);
 	cfi_append(&t, 0x800, &by_bp);
 	cfi_append(&t, 0x900, &gap);
-	CHECK_EQ(elf64_open_image(&elf, m, size), 0);
-	go_rows_fill(&t, &elf);
+	fill_rows();
 	CHECK_EQ(cfi_find(&t, 0x880).kind, UNWIND_BP);
 	CHECK_EQ(cfi_find(&t, 0x900).kind, UNWIND_GAP);
-	check_rule(&t, 4, UNWIND_SP, 40, -16);
-	check_rule(&t, 128, UNWIND_GAP, 0, 0);
-	cfi_free(&t);
-	free(m);
+	check_rule(4, UNWIND_SP, 40, -16);
+	check_rule(128, UNWIND_GAP, 0, 0);
 }
 
 /* Functions that overlap could be walked through any number of times. */
 TEST(functions_beyond_the_code_have_no_rows)
 {
-	size_t size;
-	struct go_image *m = go_image_new(GO_IMAGE_1_20, &size);
-	struct cfi_table t;
-
+	make(GO_IMAGE_1_20);
 	m->segments[0].p_filesz = 100; /* the second one isn't all in it */
-	t = rows_of(m, size);
-	check_rule(&t, 4, UNWIND_SP, 40, -16);
-	check_rule(&t, 64, UNWIND_GAP, 0, 0);
+	fill_rows();
+	check_rule(4, UNWIND_SP, 40, -16);
+	check_rule(64, UNWIND_GAP, 0, 0);
 	cfi_free(&t);
 	m->segments[0].p_flags = PF_R;
-	t = rows_of(m, size);
+	fill_rows();
 	CHECK_EQ(t.count, 0);
-	cfi_free(&t);
-	free(m);
 }
 
 /* ---- assembly ---- */

@@ -3,7 +3,6 @@
 #include <pthread.h>
 #include <sys/syscall.h>
 
-#include "base/mem.h"
 #include "base/readfile.h"
 #include "modules/lock_owners.h"
 #include "unit.h"

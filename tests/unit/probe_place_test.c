@@ -169,8 +169,6 @@ TEST(the_search_ends)
 	CHECK_PLACE("4885ff 7403 06 ebfb 90 c3", STRICT(1), 0, PROBE_STEP);   /* behind nonsense */
 }
 
-/* ---- loops ---- */
-
 /* ---- arguments that have moved ---- */
 
 static const struct {

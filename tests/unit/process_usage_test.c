@@ -3,7 +3,6 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "base/clock.h"
 #include "process/process_usage.h"
 #include "child.h"
 #include "unit.h"

@@ -28,11 +28,6 @@ static struct world {
 
 static unsigned int n_definitions;
 
-static uint64_t address(const void *at)
-{
-	return (uintptr_t)at;
-}
-
 static void make_str(uint64_t *str)
 {
 	str[PYTHON_STR_LENGTH / 8] = 1;
@@ -46,9 +41,9 @@ static void make_code(size_t i)
 
 	code[PYTHON_TYPE / 8] = 0x7777;
 	code[PYTHON_CODE_LINE / 8] = 10 + i;
-	code[w->thread.process.python.code_file / 8] = address(w->name);
-	code[w->thread.process.python.code_name / 8] = address(w->name);
-	code[w->thread.process.python.code_lines / 8] = address(w->empty);
+	code[w->thread.process.python.code_file / 8] = address_of(w->name);
+	code[w->thread.process.python.code_name / 8] = address_of(w->name);
+	code[w->thread.process.python.code_lines / 8] = address_of(w->empty);
 }
 
 static void count_definition(const struct runtime_def *def, size_t size, void *arg)
@@ -66,14 +61,14 @@ static void make_frames(void)
 
 	for (size_t i = 0; i < N_FRAMES; i++) {
 		make_code(i);
-		w->frames[i][l->frame_code / 8] = address(w->codes[i]);
+		w->frames[i][l->frame_code / 8] = address_of(w->codes[i]);
 		w->frames[i][l->frame_previous / 8] =
-			i + 1 < N_FRAMES ? address(w->frames[i + 1]) : 0;
+			i + 1 < N_FRAMES ? address_of(w->frames[i + 1]) : 0;
 		w->frames[i][l->frame_instr / 8] = 6 + 2 * i;
 	}
-	w->state[l->thread_id / 8] = address(w->own);
-	w->state[l->top / 8] = address(w->frames[0]);
-	w->own[1] = address(w->state);
+	w->state[l->thread_id / 8] = address_of(w->own);
+	w->state[l->top / 8] = address_of(w->frames[0]);
+	w->own[1] = address_of(w->state);
 }
 
 /* A native frame for each character: "e" is the evaluating function. */
@@ -83,7 +78,7 @@ static void make_natives(const char *natives)
 
 	for (size_t i = 0; i < n; i++) {
 		w->words[i] = natives[i] == 'e' ? EVAL + 16 : OTHER;
-		w->sps[i] = address(w->stack[i]);
+		w->sps[i] = address_of(w->stack[i]);
 	}
 	w->thread.n_native = n;
 }
@@ -91,7 +86,7 @@ static void make_natives(const char *natives)
 static void mark(size_t native, size_t frame)
 {
 	w->stack[native][PART_WORDS - MARK] =
-		address(w->frames[frame]) + w->thread.process.python.frame_locals;
+		address_of(w->frames[frame]) + w->thread.process.python.frame_locals;
 }
 
 static void make_world(const char *natives)
@@ -101,7 +96,7 @@ static void make_world(const char *natives)
 	memset(w, 0, sizeof(*w));
 	CHECK(!python_layout_find(&python, NULL, 0));
 	w->thread = (struct runtime_thread){ .tid = getpid(),
-					     .base = address(w->own),
+					     .base = address_of(w->own),
 					     .process.python = python.layout,
 					     .is_complete = true,
 					     .sps = w->sps,
@@ -225,7 +220,7 @@ TEST(frames_or_native_ones_may_end_before)
 TEST(a_circle_of_frames_ends)
 {
 	make_world("eeeeeo");
-	w->frames[1][w->thread.process.python.frame_previous / 8] = address(w->frames[0]);
+	w->frames[1][w->thread.process.python.frame_previous / 8] = address_of(w->frames[0]);
 	for (size_t i = 0; i < 5; i++)
 		mark(i, i % 2);
 	CHECK_STR(places(), "");
@@ -252,7 +247,7 @@ TEST(a_long_name_is_cut)
 	make_str(name);
 	name[PYTHON_STR_LENGTH / 8] = 2 * PYTHON_NAME_BYTES;
 	memset(name + 6, 'f', 2 * PYTHON_NAME_BYTES);
-	w->codes[0][w->thread.process.python.code_name / 8] = address(name);
+	w->codes[0][w->thread.process.python.code_name / 8] = address_of(name);
 	w->codes[0][w->thread.process.python.code_file / 8] = 0;
 	w->frames[0][w->thread.process.python.frame_previous / 8] = 0;
 	w->thread.definer.define = check_cut;

@@ -32,11 +32,6 @@ static struct world {
 	bool is_cut;
 } world, *const w = &world;
 
-static uint64_t address(const void *at)
-{
-	return (uintptr_t)at;
-}
-
 static void make_str(uint64_t *str, const char *text)
 {
 	str[PYTHON_STR_LENGTH / 8] = strlen(text);
@@ -58,9 +53,9 @@ static void make_code(void)
 	make_str(w->file, "f.py");
 	w->code[PYTHON_TYPE / 8] = 0x7777;
 	w->code[l->code_first_line / 8] = 10ULL << 32;
-	w->code[l->code_file / 8] = address(w->file);
-	w->code[l->code_name / 8] = address(w->name);
-	w->code[l->code_lines / 8] = address(w->empty);
+	w->code[l->code_file / 8] = address_of(w->file);
+	w->code[l->code_name / 8] = address_of(w->name);
+	w->code[l->code_lines / 8] = address_of(w->empty);
 }
 
 static void make_world(void)
@@ -70,7 +65,7 @@ static void make_world(void)
 	memset(w, 0, sizeof(*w));
 	CHECK(!python_layout_find(&python, NULL, 0));
 	w->thread = (struct runtime_thread){ .tid = getpid(),
-					     .base = address(w->own),
+					     .base = address_of(w->own),
 					     .process.python = python.layout,
 					     .is_complete = true,
 					     .sps = w->sps,
@@ -81,22 +76,22 @@ static void make_world(void)
 	make_code();
 	for (size_t i = 0; i < N_NATIVE; i++) {
 		w->words[i] = NATIVE;
-		w->sps[i] = address(w->stack[i]);
+		w->sps[i] = address_of(w->stack[i]);
 	}
-	w->state[w->thread.process.python.thread_id / 8] = address(w->own);
-	w->state[w->thread.process.python.top / 8] = address(w->cframe);
-	w->own[1] = address(w->state);
-	w->thread.process.python.runtime = address(w->runtime);
-	w->runtime[w->thread.process.python.lists.interpreters / 8] = address(w->main);
-	w->runtime[w->thread.process.python.lists.interpreters / 8 + 1] = address(w->main);
-	w->main[w->thread.process.python.lists.threads / 8] = address(w->state);
+	w->state[w->thread.process.python.thread_id / 8] = address_of(w->own);
+	w->state[w->thread.process.python.top / 8] = address_of(w->cframe);
+	w->own[1] = address_of(w->state);
+	w->thread.process.python.runtime = address_of(w->runtime);
+	w->runtime[w->thread.process.python.lists.interpreters / 8] = address_of(w->main);
+	w->runtime[w->thread.process.python.lists.interpreters / 8 + 1] = address_of(w->main);
+	w->main[w->thread.process.python.lists.threads / 8] = address_of(w->state);
 	w->last = &w->cframe[w->thread.process.python.cframe_frame / 8] -
 		  w->thread.process.python.frame_previous / 8;
 }
 
 static void add_frame(uint64_t *frame)
 {
-	w->last[w->thread.process.python.frame_previous / 8] = address(frame);
+	w->last[w->thread.process.python.frame_previous / 8] = address_of(frame);
 	w->last = frame;
 }
 
@@ -108,9 +103,9 @@ static void add_segment(size_t n, size_t native)
 	for (size_t i = 0; i < n; i++) {
 		uint64_t *frame = w->frames[w->n_frames++];
 
-		frame[w->thread.process.python.frame_code / 8] = address(w->code);
+		frame[w->thread.process.python.frame_code / 8] = address_of(w->code);
 		frame[w->thread.process.python.frame_instr / 8] =
-			address(w->code) + w->thread.process.python.code_adaptive +
+			address_of(w->code) + w->thread.process.python.code_adaptive +
 			2 * (w->n_frames - 1);
 		add_frame(frame);
 	}
@@ -156,11 +151,11 @@ static void enter_second(void)
 {
 	const struct python_layout *l = &w->thread.process.python;
 
-	w->runtime[l->lists.interpreters / 8] = address(w->newer);
-	w->newer[l->lists.older / 8] = address(w->main);
-	w->newer[l->lists.threads / 8] = address(w->second);
-	w->second[l->thread_id / 8] = address(w->own);
-	w->second[l->top / 8] = address(w->second_cframe);
+	w->runtime[l->lists.interpreters / 8] = address_of(w->newer);
+	w->newer[l->lists.older / 8] = address_of(w->main);
+	w->newer[l->lists.threads / 8] = address_of(w->second);
+	w->second[l->thread_id / 8] = address_of(w->own);
+	w->second[l->top / 8] = address_of(w->second_cframe);
 	w->last = &w->second_cframe[l->cframe_frame / 8] - l->frame_previous / 8;
 }
 
@@ -174,7 +169,7 @@ TEST(segments_of_all_interpreters_are_there)
 	CHECK(!strcmp(walk(MAX_WORDS), "2:3 3:1 1:2 "));
 	w->second[w->thread.process.python.thread_id / 8]++; /* another thread's */
 	CHECK(!strcmp(walk(MAX_WORDS), "2:3 3:1 "));
-	w->own[1] = address(w->second); /* and that one runs, as 3.12 may have it */
+	w->own[1] = address_of(w->second); /* and that one runs, as 3.12 may have it */
 	CHECK(!strcmp(walk(MAX_WORDS), "2:3 3:1 "));
 }
 
@@ -198,9 +193,9 @@ TEST(lists_of_interpreters_end)
 	add_segment(3, 1);
 	enter_second();
 	add_segment(2, 3);
-	w->newer[w->thread.process.python.lists.older / 8] = address(w->newer);
+	w->newer[w->thread.process.python.lists.older / 8] = address_of(w->newer);
 	CHECK(walk(MAX_WORDS));
-	w->second[w->thread.process.python.lists.next / 8] = address(w->second);
+	w->second[w->thread.process.python.lists.next / 8] = address_of(w->second);
 	CHECK(walk(MAX_WORDS));
 }
 

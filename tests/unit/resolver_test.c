@@ -6,7 +6,6 @@
 
 #include "abi/runtimes.h"
 #include "abi/unwind_layout.h"
-#include "base/clock.h"
 #include "base/epoch.h"
 #include "child.h"
 #include "runtimes/runtimes.h"
@@ -44,17 +43,42 @@ static void begin_by_window(void)
 	resolver = resolver_new(processes, &(struct resolver_options){ .by_window = true });
 }
 
-static void define(uint64_t id, pid_t pid, uint64_t addr)
+static void define_words(uint64_t id, pid_t pid, const uint64_t *words, size_t n_words)
 {
 	struct stack_def def = { .id = id,
 				 .kind = STACK_USER,
 				 .tgid = (uint32_t)pid,
 				 .generation = 1,
-				 .n_words = 1,
+				 .n_words = (uint16_t)n_words,
 				 .reason = UNWIND_COMPLETE };
 
-	def.words[0] = addr;
+	memcpy(def.words, words, n_words * sizeof(*words));
 	resolver_add(resolver, &def, sizeof(def));
+}
+
+static void define(uint64_t id, pid_t pid, uint64_t addr)
+{
+	define_words(id, pid, &addr, 1);
+}
+
+/* Each has another address. */
+static void define_kernel(uint64_t id)
+{
+	struct stack_def def = { .id = id, .kind = STACK_KERNEL, .n_words = 1 };
+
+	def.words[0] = UINT64_MAX - 8 * id;
+	resolver_add(resolver, &def, sizeof(def));
+}
+
+/* A waker, with the id of the stack that it has itself. */
+static void define_waker(uint64_t id, pid_t pid, uint64_t stack_id)
+{
+	struct stack_def waker = {
+		.id = id, .kind = STACK_WAKER, .tgid = (uint32_t)pid, .n_words = 4
+	};
+
+	waker.words[0] = stack_id;
+	resolver_add(resolver, &waker, sizeof(waker));
 }
 
 static const char *name_of(uint64_t id)
@@ -150,16 +174,10 @@ TEST(what_a_report_used_is_there_for_the_next)
 
 TEST(a_waker_is_folded_with_its_stack)
 {
-	struct stack_def waker = { .kind = STACK_WAKER, .n_words = 4 };
-
 	define(3, getpid(), (uintptr_t)leaf);
 	define(5, child, (uintptr_t)leaf);
-	for (uint64_t i = 0; i < 2; i++) {
-		waker.id = 11 + 2 * i;
-		waker.tgid = (uint32_t)(i ? child : getpid());
-		waker.words[0] = 3 + 2 * i;
-		resolver_add(resolver, &waker, sizeof(waker));
-	}
+	define_waker(11, getpid(), 3);
+	define_waker(13, child, 5);
 	CHECK_EQ(resolver_fold(resolver, 11), resolver_fold(resolver, 13));
 	CHECK_EQ(resolver_about(resolver, 11).waker[0], 3);
 	CHECK_STR(name_of(resolver_about(resolver, resolver_fold(resolver, 13)).waker[0]), "leaf");
@@ -173,10 +191,9 @@ static size_t heap_bytes(void)
 /* As only a broken record says; see tests/fuzz. */
 TEST(a_waker_of_itself_has_no_stack)
 {
-	struct stack_def waker = { .id = 11, .kind = STACK_WAKER, .n_words = 4, .words = { 11 } };
 	const uint64_t *words;
 
-	resolver_add(resolver, &waker, sizeof(waker));
+	define_waker(11, 0, 11);
 	words = resolver_about(resolver, resolver_fold(resolver, 11)).waker;
 	CHECK(words);
 	CHECK_STR(name_of(words[0]), "");
@@ -222,13 +239,9 @@ TEST(what_windows_leave_unused_is_let_go)
 /* Whose name is kept with that of the stack that it has itself. */
 TEST(a_waker_that_is_used_keeps_its_stack)
 {
-	struct stack_def waker = {
-		.id = 11, .kind = STACK_WAKER, .n_words = 4, .words = { 3 }, .tgid = getpid()
-	};
-
 	begin_by_window();
 	define(3, getpid(), (uintptr_t)leaf);
-	resolver_add(resolver, &waker, sizeof(waker));
+	define_waker(11, getpid(), 3);
 	for (int i = 0; i < 10; i++) {
 		resolver_use(resolver, 11);
 		resolver_drained(resolver, true, count_forgotten, NULL);
@@ -253,14 +266,11 @@ TEST(a_million_stacks_of_one_process_take_no_more_than_some)
 /* A sample's kernel stack ends where the kernel was just then. */
 TEST(a_million_kernel_stacks_take_no_more_than_some)
 {
-	struct stack_def def = { .kind = STACK_KERNEL, .n_words = 1 };
 	uint64_t folded = 0;
 	size_t before = heap_bytes();
 
 	for (uint64_t id = 1; id <= 1000000; id++) {
-		def.id = id;
-		def.words[0] = UINT64_MAX - 8 * id;
-		resolver_add(resolver, &def, sizeof(def));
+		define_kernel(id);
 		if (id == 999000)
 			folded = resolver_fold(resolver, id);
 		if (id % 1000 == 0)
@@ -269,8 +279,7 @@ TEST(a_million_kernel_stacks_take_no_more_than_some)
 			end_report();
 	}
 	CHECK(heap_bytes() < before + (8 << 20));
-	for (int i = 0; i < 100; i++)
-		end_turns(1);
+	end_turns(100);
 	CHECK_STR(name_of(999000), "");
 	CHECK(*name_of(folded)); /* its report comes yet */
 }
@@ -278,14 +287,11 @@ TEST(a_million_kernel_stacks_take_no_more_than_some)
 /* As with an interval of milliseconds: no stack is old yet. */
 TEST(stacks_of_a_thousand_reports_in_a_second_take_no_more_than_some)
 {
-	struct stack_def def = { .kind = STACK_KERNEL, .n_words = 1 };
 	uint64_t now_ns = clock_now_ns();
 	size_t before = heap_bytes();
 
 	for (uint64_t id = 1; id <= 100000; id++) {
-		def.id = id;
-		def.words[0] = UINT64_MAX - 8 * id;
-		resolver_add(resolver, &def, sizeof(def));
+		define_kernel(id);
 		resolver_fold(resolver, id);
 		if (id % 100)
 			continue;
@@ -366,15 +372,9 @@ static uint64_t define_code(pid_t pid, uint64_t code)
 /* The name of a function that the interpreter runs. */
 static const char *name_in_stack(uint64_t id, pid_t pid, uint64_t word)
 {
-	struct stack_def def = { .id = id,
-				 .kind = STACK_USER,
-				 .tgid = (uint32_t)pid,
-				 .generation = 1,
-				 .n_words = 3,
-				 .reason = UNWIND_COMPLETE,
-				 .words = { (uintptr_t)leaf, runtime_segment_word(0), word } };
+	const uint64_t words[] = { (uintptr_t)leaf, runtime_segment_word(0), word };
 
-	resolver_add(resolver, &def, sizeof(def));
+	define_words(id, pid, words, ARRAY_SIZE(words));
 	return name_of(id);
 }
 
@@ -473,36 +473,27 @@ TEST(functions_are_resolved_for_a_limited_time)
 #define SEGMENT(frame)	runtime_segment_word(frame)
 #define REPLACES(frame) (runtime_segment_word(frame) | RUNTIME_REPLACES)
 
-/* Returns the names in a stack with these words after four native ones, leaf first. */
+/* Returns the names in a stack with these words, leaf first. */
 static const char *names_of(const uint64_t *words, size_t n_words)
 {
-	static char names[256];
 	static uint64_t last_id = 1000;
-	struct stack_def def = { .id = last_id + 1,
-				 .kind = STACK_USER,
-				 .tgid = (uint32_t)child,
-				 .generation = 1,
-				 .n_words = (uint16_t)(4 + n_words),
-				 .reason = UNWIND_COMPLETE };
 	const struct frame *const *frames;
-	size_t n, length = 0;
+	size_t n;
 
-	last_id++;
-	for (int i = 0; i < 4; i++)
-		def.words[i] = (uintptr_t)leaf + (i > 0); /* after the first, return addresses */
-	memcpy(def.words + 4, words, n_words * sizeof(*words));
-	resolver_add(resolver, &def, sizeof(def));
-	frames = resolver_frames(resolver, def.id, &n);
-	names[0] = '\0';
-	while (n-- > 0)
-		length += (size_t)snprintf(names + length, sizeof(names) - length, "%s ",
-					   frames[n]->name);
-	return names;
+	define_words(++last_id, child, words, n_words);
+	frames = resolver_frames(resolver, last_id, &n);
+	return PRINTED(f, {
+		while (n-- > 0)
+			fprintf(f, "%s ", frames[n]->name);
+	});
 }
 
-#define NAMES_OF(...)                               \
-	names_of((const uint64_t[]){ __VA_ARGS__ }, \
-		 sizeof((const uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t))
+#define RETURNED ((uintptr_t)leaf + 1)
+
+/* After four native ones, of which all but the first are return addresses. */
+#define NAMES_OF(...)                                                                              \
+	names_of((const uint64_t[]){ (uintptr_t)leaf, RETURNED, RETURNED, RETURNED, __VA_ARGS__ }, \
+		 4 + ARRAY_SIZE(((const uint64_t[]){ __VA_ARGS__ })))
 
 TEST(functions_replace_native_frames)
 {

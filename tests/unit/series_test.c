@@ -43,8 +43,7 @@ TEST(a_percent_sign_is_no_time)
 
 static void write_file(const char *name, size_t bytes)
 {
-	char *path = in_folder(name);
-	int fd = open(path, O_CREAT | O_WRONLY | O_TRUNC, 0600);
+	int fd = open(in_folder(name), O_CREAT | O_WRONLY | O_TRUNC, 0600);
 
 	CHECK(fd >= 0 && !ftruncate(fd, (off_t)bytes));
 	close(fd);
@@ -52,23 +51,19 @@ static void write_file(const char *name, size_t bytes)
 
 static bool is_there(const char *name)
 {
-	char *path = in_folder(name);
-	bool there = !access(path, F_OK);
-
-	return there;
+	return !access(in_folder(name), F_OK);
 }
 
 static int check_series(const char *name, uint64_t interval_ns)
 {
-	char *path = in_folder(name);
-	struct series series = { .path = path };
-	int err, stderr_fd;
+	struct series series = { .path = in_folder(name) };
+	int err;
 
-	stderr_fd = silence_stderr();
-	err = series_check_pattern(path, interval_ns);
-	if (!err)
-		err = series_check(&series, AT_NS);
-	restore_stderr(stderr_fd);
+	SAID({
+		err = series_check_pattern(series.path, interval_ns);
+		if (!err)
+			err = series_check(&series, AT_NS);
+	});
 	return err;
 }
 
@@ -102,10 +97,8 @@ TEST(what_is_there_is_not_overwritten)
 
 static void write_next(struct series *series, const char *name, size_t bytes)
 {
-	char *path = in_folder(name);
-
 	write_file(name, bytes);
-	series_keep(series, path);
+	series_keep(series, in_folder(name));
 }
 
 /* By when this run wrote them: the clock may be set back, and names without a date come again. */

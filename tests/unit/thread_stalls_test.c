@@ -6,8 +6,6 @@
 #include <sys/file.h>
 #include <sys/syscall.h>
 
-#include "base/clock.h"
-#include "base/mem.h"
 #include "process/thread_stalls.h"
 #include "child.h"
 #include "unit.h"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Formats that show when something happened: rows in time, a track per thread, cells of time. */
-#include "base/array.h"
-#include "base/clock.h"
 #include "output/remarks.h"
 #include "unit.h"
 #include "written.h"

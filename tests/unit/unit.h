@@ -129,6 +129,12 @@ __attribute__((unused)) static char *names_at_all(const char *(*name_at)(uint64_
 	});
 }
 
+/* Returns where something is in this process's own memory, which tests read as another's. */
+static inline uint64_t address_of(const void *p)
+{
+	return (uintptr_t)p;
+}
+
 /* Returns the descriptor of a file in memory with these bytes. */
 __attribute__((unused)) static int memory_file(const void *bytes, size_t size)
 {

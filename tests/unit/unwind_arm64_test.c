@@ -150,13 +150,6 @@ static struct unwind_state begin(void)
 	return s;
 }
 
-static void check_regs(const struct unwind_state *s, uint64_t ip, uint64_t sp, uint64_t bp)
-{
-	CHECK_EQ(s->ip, ip);
-	CHECK_EQ(s->sp, sp);
-	CHECK_EQ(s->bp, bp);
-}
-
 static const struct unwind_rule leaf = { IN_LINK };
 
 TEST(a_leaf_returns_by_its_register_once)

@@ -11,7 +11,6 @@
 #include "unit.h"
 #include "unwind_own.h"
 #include "abi/stack.h"
-#include "base/array.h"
 #include "unwind/unwind_remote.h"
 
 #define MAX_FRAMES 100

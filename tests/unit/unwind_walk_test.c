@@ -21,9 +21,7 @@ TEST(c_code_called_on_a_goroutines_stack_leads_there)
 	memory[21] = address(60); /* g.stack.hi */
 	memory[54] = 0x1234;	  /* 0x30 bytes of it are used: the return address */
 	CHECK_EQ(unwind_by_go_rule(&s, &go_call), UNWIND_GOES_ON);
-	CHECK_EQ(s.ip, 0x1234);
-	CHECK_EQ(s.sp, address(55));
-	CHECK_EQ(s.bp, 77);
+	check_regs(&s, 0x1234, address(55), 77);
 }
 
 /* While a thread is started for example: there is no other stack. */
@@ -33,9 +31,7 @@ TEST(c_code_called_on_the_schedulers_stack_leads_up_that)
 
 	memory[30] = 0x1234;
 	CHECK_EQ(unwind_by_go_rule(&s, &go_call), UNWIND_GOES_ON);
-	CHECK_EQ(s.ip, 0x1234);
-	CHECK_EQ(s.sp, address(31));
-	CHECK_EQ(s.bp, 77);
+	check_regs(&s, 0x1234, address(31), 77);
 }
 
 TEST(c_code_called_by_go_whose_stack_cannot_be_read_ends_the_walk)
@@ -70,9 +66,7 @@ static void check_signal_return(size_t n_bytes)
 	memory[UNWIND_UCONTEXT_RSP / 8] = address(60);
 	memory[UNWIND_UCONTEXT_RIP / 8] = 0x5000;
 	CHECK_EQ(unwind_by_code(&s), UNWIND_GOES_ON);
-	CHECK_EQ(s.ip, 0x5000);
-	CHECK_EQ(s.sp, address(60));
-	CHECK_EQ(s.bp, 0x1111);
+	check_regs(&s, 0x5000, address(60), 0x1111);
 	CHECK_EQ(s.extra, 0x2222);
 	CHECK(s.ip_is_exact && s.is_behind_signal);
 }
@@ -117,9 +111,7 @@ TEST(code_that_gives_its_stack_back_and_returns_is_left_by_that)
 
 	memory[3] = 0x1234;
 	CHECK_EQ(unwind_by_code(&s), UNWIND_GOES_ON);
-	CHECK_EQ(s.ip, 0x1234);
-	CHECK_EQ(s.sp, address(4));
-	CHECK_EQ(s.bp, 77);
+	check_regs(&s, 0x1234, address(4), 77);
 	s = BEHIND("\x48\x83\xc4\x18\xc3");
 	s.ip_is_exact = true; /* it may be anywhere in its function */
 	CHECK_EQ(unwind_by_code(&s), UNWIND_NO_RULE);

@@ -44,9 +44,8 @@ static struct profile *waits_of(uint64_t runnable_part_s)
 	return p;
 }
 
-/* The metrics of a run with that option; to be freed. */
-__attribute__((returns_nonnull)) static char *metrics_with(const char *option,
-							   uint64_t runnable_part_s)
+/* The metrics of a run with that option. */
+static char *metrics_with(const char *option, uint64_t runnable_part_s)
 {
 	const char *argv[] = { "offcputime", "--format", "prometheus", option, NULL };
 	struct profile *p = waits_of(runnable_part_s);
@@ -66,7 +65,7 @@ __attribute__((returns_nonnull)) static char *metrics_with(const char *option,
 	bpf_object__close(run.object);
 	run_free(&run);
 	profile_free(p);
-	return text;
+	return until_end(text);
 }
 
 TEST(what_a_quota_causes_is_a_part_of_its_own)
@@ -75,7 +74,6 @@ TEST(what_a_quota_causes_is_a_part_of_its_own)
 
 	CHECK_HAS(text, "{state=\"S\",part=\"blocked\"} 3\n", "{state=\"S\",part=\"runnable\"} 2\n",
 		  "{state=\"S\",part=\"throttled\"} 1\n");
-	free(text);
 }
 
 /* Then values have no parts. */
@@ -86,9 +84,7 @@ TEST(one_part_alone_has_its_name)
 	CHECK(!strstr(text, "blocked"));
 	CHECK_HAS(text, "{state=\"S\",part=\"runnable\"} 5\n",
 		  "{state=\"S\",part=\"throttled\"} 1\n");
-	free(text);
 	text = metrics_with("--blocked", 0);
 	CHECK_HAS(text, "{state=\"S\",part=\"blocked\"} ");
 	CHECK(!strstr(text, "runnable"));
-	free(text);
 }

@@ -4,6 +4,7 @@
 #define WALK_MEMORY_H
 
 #include "abi/unwind_layout.h"
+#include "unit.h"
 
 #define BASE 0x7ff0000
 
@@ -42,5 +43,12 @@ __attribute__((unused)) static __u64 unwind_address_mask(void)
 }
 
 #include "abi/unwind_walk.h"
+
+static inline void check_regs(const struct unwind_state *s, uint64_t ip, uint64_t sp, uint64_t bp)
+{
+	CHECK_EQ(s->ip, ip);
+	CHECK_EQ(s->sp, sp);
+	CHECK_EQ(s->bp, bp);
+}
 
 #endif
