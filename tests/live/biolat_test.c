@@ -11,7 +11,6 @@
 #include <sys/swap.h>
 #include <sys/sysmacros.h>
 
-#include "base/clock.h"
 #include "fuse.h"
 #include "live.h"
 
@@ -190,16 +189,6 @@ TEST_UNLESS(disk_lacks, flushes_are_counted_and_their_writes_once)
 	CHECK_EQ(hist_count_of(tool->out, "operation = flush\n"),
 		 disk_counts().flushes - before.flushes);
 	CHECK_EQ(hist_count_of(tool->out, "operation = sync write\n"), 31);
-}
-
-TEST_UNLESS(disk_lacks, operations_are_told_apart)
-{
-	struct proc *work =
-		work_start("disk", disk_path, "read", "41", "4096", "write", "23", "4096");
-	struct proc *tool = trace_pid(work, "biolat", "-d", disk_name(), "-F");
-
-	CHECK_EQ(hist_count_of(tool->out, "operation = read\n"), 41);
-	CHECK_EQ(hist_count_of(tool->out, "operation = sync write\n"), 23);
 }
 
 TEST_UNLESS(disk_lacks, time_in_the_queue_is_apart)
@@ -699,6 +688,12 @@ static bool open_slow(struct slow_disk *disk, size_t bad_bytes)
 	return disk->fd >= 0;
 }
 
+static void close_slow(struct slow_disk *disk)
+{
+	close(disk->fd);
+	kill(disk->server, SIGKILL);
+}
+
 /* The reports say so while it hangs, and afterwards that nothing is left. */
 TEST(requests_in_flight_are_seen_while_a_disk_hangs)
 {
@@ -721,8 +716,7 @@ TEST(requests_in_flight_are_seen_while_a_disk_hangs)
 	CHECK_EQ(sum_from(tool->out, "count "), 1 + 2 + 3);
 	tool = tool_run("biolat", "-d", disk.path, "100ms", "1");
 	CHECK_LACKS(tool->out, "in flight");
-	close(disk.fd);
-	kill(disk.server, SIGKILL);
+	close_slow(&disk);
 }
 
 /* It lasts longer than definitions of stacks are retained that nothing is counted under. */
@@ -748,8 +742,7 @@ TEST(a_request_that_hangs_for_many_reports_has_its_stack)
 	tool_stop(tool);
 	CHECK_HAS(tool->out, "\n    disk_read\n    main\n");
 	CHECK_LACKS(tool->err, "without their stack");
-	close(disk.fd);
-	kill(disk.server, SIGKILL);
+	close_slow(&disk);
 }
 
 /* The file may not grow any more, to where the disk still writes. */
@@ -795,8 +788,7 @@ TEST_UNLESS(bios_lack, a_bio_fails_with_any_of_its_parts)
 	CHECK_EQ(hist_count_of(tool->out, NULL), 2);
 	CHECK_LACKS(tool->out, "in flight");
 	close(fd);
-	close(disk.fd);
-	kill(disk.server, SIGKILL);
+	close_slow(&disk);
 }
 
 /* ---- whose ---- */
@@ -885,23 +877,6 @@ TEST_UNLESS(cgroup_and_disk_lack, requests_belong_to_a_cgroup)
 	CHECK_EQ(lines_from(tool->out, "cgroup = "), 1);
 	CHECK_EQ(lines_with(tool->out, strrchr(cgroup, '/')), 1);
 	CHECK_EQ(hist_count_of(tool->out, "cgroup = "), 41);
-}
-
-/* ---- what is refused ---- */
-
-TEST(a_mistyped_disk_is_refused)
-{
-	CHECK_REFUSED("nosuchdisk", "biolat", "-d", "nosuchdisk");
-	CHECK_REFUSED("/dev/null", "biolat", "-d", "/dev/null");
-	CHECK_REFUSED("exclude", "biolat", "-P", "-D");
-	CHECK_REFUSED("--layer", "biolat", "--layer", "middle");
-	CHECK_REFUSED("-Q", "biolat", "--layer", "top", "-Q");
-	CHECK_REFUSED("--slower", "biolat", "-P", "--slower", "1ms");
-	CHECK_REFUSED("prometheus", "biolat", "-QD", "--format", "prometheus");
-	CHECK_REFUSED("prometheus", "biolat", "--stacks", "--format", "prometheus");
-	CHECK_REFUSED("--stacks", "biolat", "-U", "-P");
-	CHECK_REFUSED("--bytes", "biolat", "-f", "--bytes");
-	CHECK_REFUSED("--slower", "biolat", "-f", "--slower", "1ms");
 }
 
 /* ---- formats ---- */

@@ -124,13 +124,6 @@ TEST_UNLESS(node_lacks, process_of_node_is_read)
 		CHECK_HAS(tool->out, ";outer (waits.js);inner (waits.js);");
 }
 
-static const char *kernel_threads_lack(void)
-{
-	const char *comm = file_read("/proc/2/comm");
-
-	return comm && !strcmp(comm, "kthreadd\n") ? NULL : "no kernel threads to be seen here";
-}
-
 /* The first that kthreadd has made, which has nothing to do once the machine is up. */
 TEST_UNLESS(kernel_threads_lack, threads_of_the_kernel_have_their_kernel_stack)
 {
@@ -213,15 +206,5 @@ TEST(system_calls_of_32_bits_have_their_name)
 
 TEST(process_that_is_gone_is_an_error)
 {
-	struct proc *tool = tool_try("dump", "-p", "4194304");
-
-	CHECK_STATUS(tool, 1);
-	CHECK_HAS(tool->err, "process 4194304");
-}
-
-TEST(wrong_command_lines_are_refused)
-{
-	CHECK_REFUSED("no process", "dump");
-	CHECK_REFUSED("pprof", "dump", "-p", "1", "--format", "pprof");
-	CHECK_REFUSED("operand", "dump", "185");
+	CHECK_FAILS("process 4194304", "dump", "-p", "4194304");
 }

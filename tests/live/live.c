@@ -552,6 +552,13 @@ bool file_write(const char *path, const char *text)
 	return ok;
 }
 
+const char *kernel_threads_lack(void)
+{
+	const char *comm = file_read("/proc/2/comm");
+
+	return comm && !strcmp(comm, "kthreadd\n") ? NULL : "no kernel threads to be seen here";
+}
+
 static uint64_t status_field(const char *status, const char *name)
 {
 	const char *at = strstr(status, name);

@@ -153,6 +153,9 @@ uint64_t task_switches(pid_t pid, pid_t tid);
 uint64_t thread_cpu_ns(pid_t tid);
 uint64_t thread_waited_us(pid_t tid);
 
+/* Why threads of the kernel, such as kthreadd with pid 2, can't be seen; NULL: they can. */
+const char *kernel_threads_lack(void);
+
 /* Return the number of CPUs that this process may use, and the nth of them (-1: fewer). */
 int usable_cpus(void);
 int usable_cpu(int n);
@@ -328,6 +331,18 @@ bool is_close(uint64_t a, uint64_t b, uint64_t permille);
 		if (live_wrong)                                                          \
 			UNIT_FAIL("%s", live_wrong);                                     \
 	} while (0)
+
+/* Checks that a tool ended with status 1, without output, and said why. */
+#define CHECK_FAILURE(tool, why)                  \
+	do {                                      \
+		const struct proc *failed = tool; \
+		CHECK_STATUS(failed, 1);          \
+		CHECK_STR(failed->out, "");       \
+		CHECK_HAS(failed->err, why);      \
+	} while (0)
+
+/* Runs a tool, which must fail in that way. */
+#define CHECK_FAILS(why, ...) CHECK_FAILURE(tool_try(__VA_ARGS__), why)
 
 #define CHECK_LACKS(text, part)                                                   \
 	do {                                                                      \

@@ -2,8 +2,6 @@
 /* Runs that nobody looks after: files by time, full disks, signals that are ignored. */
 #include <sys/mount.h>
 
-#include "base/array.h"
-
 #include "live.h"
 
 /* Each tool's files by time parse as names, are all there, and no more than are kept. */
@@ -329,27 +327,4 @@ TEST(waits_for_a_cpu_are_seen_by_their_percentiles)
 		}
 		proc_kill(work);
 	}
-}
-
-TEST(bad_captures_are_refused)
-{
-	static const char *const conditions[] = {
-		"psi:disk:5", "psi:cpu",  "psi:cpu:0%", "psi:cpu:5%:1ms", "cpu>-1",
-		"rss>x",      "wait>1ms", "stall>",	"cmd:",		  "signals",
-		"runq:p98>1", "runq:p99", "never"
-	};
-	static const char *const of_processes[] = { "cpu>5",  "runq>5",	 "runq:p99>1ms",
-						    "rss>1M", "wait>1s", "stall>1s" };
-	const char *path = text_of("%s/r.txt", folder_make());
-
-	for (size_t i = 0; i < ARRAY_SIZE(conditions); i++)
-		CHECK_REFUSED("--when", "runqlat", "--when", conditions[i], "--output", path, "1");
-	CHECK_REFUSED("--interval and --output", "runqlat", "--when", "cpu>5", "1");
-	CHECK_REFUSED("--once needs --when", "runqlat", "--once", "1");
-	CHECK_REFUSED("prometheus", "runqlat", "--when", "cpu>5", "--output",
-		      text_of("%s.prom", path), "1");
-	CHECK_REFUSED("--when rss>1M", "runqlat", "--when", "rss>1M", "--output", path, "1");
-	for (size_t i = 0; i < ARRAY_SIZE(of_processes); i++)
-		CHECK_REFUSED(text_of("--when %s", of_processes[i]), "runqlat", "--when",
-			      of_processes[i], "--comm", "none", "--output", path, "1");
 }

@@ -12,7 +12,6 @@
 #include "abi/runtimes.h"
 #include "abi/stack.h"
 #include "abi/unwind_layout.h"
-#include "base/array.h"
 #include "run/features.h"
 #include "live.h"
 
@@ -342,24 +341,12 @@ static void check_size(const char *name)
 	}
 }
 
-TEST(the_verifier_has_little_to_do_in_profile)
+TEST(the_verifier_has_little_to_do)
 {
-	check_size("profile");
-}
+	static const char *const names[] = { "profile", "waits", "locks", "biolat" };
 
-TEST(the_verifier_has_little_to_do_in_waits)
-{
-	check_size("waits");
-}
-
-TEST(the_verifier_has_little_to_do_in_locks)
-{
-	check_size("locks");
-}
-
-TEST(the_verifier_has_little_to_do_in_biolat)
-{
-	check_size("biolat");
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		check_size(names[i]);
 }
 
 TEST(functions_that_call_each_other_have_stack_enough_on_old_kernels)

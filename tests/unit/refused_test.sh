@@ -240,6 +240,57 @@ exclude each other | memleak | --duty-cycle=10 -t -p 1
 --show-allocs | memleak | -p 1 -a --format=json
 --show-allocs | memleak | -p 1 -a --output $dir/blocks.svg
 
+disks_and_layers_that_are_none_are_refused:
+nosuchdisk | biolat | -d nosuchdisk
+/dev/null | biolat | -d /dev/null
+exclude | biolat | -P -D
+--layer | biolat | --layer middle
+-Q | biolat | --layer top -Q
+--slower | biolat | -P --slower 1ms
+prometheus | biolat | -QD --format prometheus
+prometheus | biolat | --stacks --format prometheus
+--stacks | biolat | -U -P
+--bytes | biolat | -f --bytes
+--slower | biolat | -f --slower 1ms
+
+goroutines_that_can_not_be_shown_are_refused:
+--wall | profile | --per-goroutine -p 1
+needs processes | offcputime | --per-goroutine
+no exclude | offcputime | --per-goroutine --goroutines no -p 1
+--wall | profile | --goroutines only -p 1
+--state | offcputime | --goroutines only --state D -p 1
+--format | offcputime | --goroutines only --format prometheus -p 1
+
+what_dump_can_not_do_is_refused:
+no process | dump | --format text
+pprof | dump | -p 1 --format pprof
+operand | dump | 185
+
+captures_that_are_none_are_refused:
+--when | runqlat | --when psi:disk:5 --output $dir/r.txt 1
+--when | runqlat | --when psi:cpu --output $dir/r.txt 1
+--when | runqlat | --when psi:cpu:0% --output $dir/r.txt 1
+--when | runqlat | --when psi:cpu:5%:1ms --output $dir/r.txt 1
+--when | runqlat | --when 'cpu>-1' --output $dir/r.txt 1
+--when | runqlat | --when 'rss>x' --output $dir/r.txt 1
+--when | runqlat | --when 'wait>1ms' --output $dir/r.txt 1
+--when | runqlat | --when 'stall>' --output $dir/r.txt 1
+--when | runqlat | --when cmd: --output $dir/r.txt 1
+--when | runqlat | --when signals --output $dir/r.txt 1
+--when | runqlat | --when 'runq:p98>1' --output $dir/r.txt 1
+--when | runqlat | --when runq:p99 --output $dir/r.txt 1
+--when | runqlat | --when never --output $dir/r.txt 1
+--interval and --output | runqlat | --when 'cpu>5' 1
+--once needs --when | runqlat | --once 1
+prometheus | runqlat | --when 'cpu>5' --output $dir/r.txt.prom 1
+--when rss>1M | runqlat | --when 'rss>1M' --output $dir/r.txt 1
+--when cpu>5 | runqlat | --when 'cpu>5' --comm none --output $dir/r.txt 1
+--when runq>5 | runqlat | --when 'runq>5' --comm none --output $dir/r.txt 1
+--when runq:p99>1ms | runqlat | --when 'runq:p99>1ms' --comm none --output $dir/r.txt 1
+--when rss>1M | runqlat | --when 'rss>1M' --comm none --output $dir/r.txt 1
+--when wait>1s | runqlat | --when 'wait>1s' --comm none --output $dir/r.txt 1
+--when stall>1s | runqlat | --when 'stall>1s' --comm none --output $dir/r.txt 1
+
 the_live_view_is_for_a_terminal_alone:
 --top: standard output is not a terminal | profile offcputime pagefaults biolat syscount | --top
 exclude | profile | --top --format json
