@@ -11,7 +11,6 @@
 
 #include <bpf/bpf.h>
 
-#include "base/clock.h"
 #include "live.h"
 
 /* ---- the same filter in all tools ---- */

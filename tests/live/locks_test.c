@@ -209,19 +209,6 @@ TEST(names_of_locks_can_stay_as_the_linker_has_them)
 	CHECK_LACKS(tool->out, "app::");
 }
 
-TEST(other_formats_have_the_locks_too)
-{
-	struct proc *work = start_locks(make_file());
-	const char *path = text_of("%s/locks.svg", folder_make());
-	struct proc *tool = tool_start_on(work, "locks", "--output", path);
-	const char *picture;
-
-	work_do(work);
-	tool_stop(tool);
-	picture = file_read(path);
-	CHECK(picture && strstr(picture, "[mutex contend:static_lock]"));
-}
-
 TEST(each_interval_has_its_own_counts)
 {
 	struct proc *work = start_locks(make_file());

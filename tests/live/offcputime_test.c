@@ -420,13 +420,6 @@ TEST(threads_that_the_kernel_makes_inside_of_a_process_have_no_user_stack)
 	CHECK_EQ(folded_count(tool->out, "uring", NULL), 1);
 }
 
-static const char *kernel_threads_lack(void)
-{
-	const char *comm = file_read("/proc/2/comm");
-
-	return comm && !strcmp(comm, "kthreadd\n") ? NULL : "no kernel threads to be seen here";
-}
-
 /* A thread of the kernel, which rests most of the time, and a workload. */
 TEST_UNLESS(kernel_threads_lack, kernel_and_user_threads_can_be_left_out)
 {

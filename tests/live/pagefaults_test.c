@@ -424,9 +424,7 @@ static const char *latency_lacks(void)
 
 	if (tool->status == 0)
 		return NULL;
-	CHECK_STATUS(tool, 1);
-	CHECK_STR(tool->out, "");
-	CHECK_HAS(tool->err, "pagefaults: -L: attach to ");
+	CHECK_FAILURE(tool, "pagefaults: -L: attach to ");
 	CHECK_EQ(lines_with(tool->err, ""), 1);
 	return "no fentry";
 }

@@ -67,6 +67,12 @@ static struct proc *trace_program(const char *name)
 	return trace(work_start(name, MS), "--unwind=auto");
 }
 
+/* Traces a copy of "names". */
+static struct proc *trace_file(const char *path, const char *option)
+{
+	return trace(work_start_in(NULL, NULL, path, ARGV("names", MS)), option);
+}
+
 TEST(names_stay_mangled_if_asked)
 {
 	check_frames(trace(work_start("names", MS), "--no-demangle"), "names", MANGLED);
@@ -93,8 +99,7 @@ TEST(a_debug_file_of_another_build_is_not_used)
 
 	CHECK(file_copy(work_path("names_stripped"), path));
 	CHECK(file_copy(work_path("other.debug"), text_of("%s/names.debug", folder)));
-	check_absent(trace(work_start_in(NULL, NULL, path, ARGV("names", MS)), "--unwind=auto"),
-		     "names");
+	check_absent(trace_file(path, "--unwind=auto"), "names");
 }
 
 /* ---- addresses instead of names ---- */
@@ -136,13 +141,10 @@ static void check_offsets(const char *json)
 static void check_addresses(const char *name)
 {
 	const char *path = text_of("%s/names", folder_make());
-	struct proc *tool;
-
 	CHECK(file_copy(work_path(text_of("%s_stripped", name)), path));
-	tool = trace(work_start_in(NULL, NULL, path, ARGV("names", MS)), "--format=folded");
-	CHECK_HAS(name_addresses(tool->out, work_path(name)), MANGLED);
-	tool = trace(work_start_in(NULL, NULL, path, ARGV("names", MS)), "--format=json");
-	check_offsets(tool->out);
+	CHECK_HAS(name_addresses(trace_file(path, "--format=folded")->out, work_path(name)),
+		  MANGLED);
+	check_offsets(trace_file(path, "--format=json")->out);
 }
 
 TEST(places_without_a_name_are_addresses_of_the_elf_file)
@@ -159,8 +161,7 @@ TEST(a_debug_file_that_is_a_pipe_is_not_opened)
 
 	CHECK(file_copy(work_path("names_stripped"), path));
 	CHECK_EQ(mkfifo(text_of("%s/names.debug", folder), 0600), 0);
-	check_absent(trace(work_start_in(NULL, NULL, path, ARGV("names", MS)), "--unwind=auto"),
-		     "names");
+	check_absent(trace_file(path, "--unwind=auto"), "names");
 }
 
 /* ---- other roots ---- */
@@ -655,8 +656,7 @@ TEST(a_program_with_a_hole_of_gigabytes_has_names)
 
 	CHECK(file_copy(work_path("names_static"), path));
 	CHECK_EQ(truncate(path, 5LL << 30), 0);
-	check_frames(trace(work_start_in(NULL, NULL, path, ARGV("names", MS)), "--unwind=auto"),
-		     "names", CHAIN);
+	check_frames(trace_file(path, "--unwind=auto"), "names", CHAIN);
 }
 
 TEST(a_name_of_megabytes_is_left_out)

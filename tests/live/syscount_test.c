@@ -7,7 +7,6 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#include "base/clock.h"
 #include "live.h"
 
 #define NAME_WIDTH 22
@@ -217,13 +216,6 @@ TEST(calls_of_32_bit_have_their_own_names)
 	CHECK_CALLS(tool, count_of(tool->out, "getppid"), 37);
 	CHECK_CALLS(tool, count_of(tool->out, "getppid" COMPAT), 37);
 	CHECK_CALLS(tool, truth_value(tool), 74);
-}
-
-TEST(interrupted_calls_are_apart)
-{
-	struct proc *tool = trace_kind("interrupted", "7", "-x");
-
-	CHECK_HAS(tool->out, "SYSCALL                INTERRUPTED               COUNT\n");
 }
 
 /* It has just its beginning before the tracing. */

@@ -187,6 +187,17 @@ TEST_UNLESS(terminals_lack, a_table_is_drawn_again_and_again_until_q)
 	}
 }
 
+TEST_UNLESS(terminals_lack, a_terminal_gets_text)
+{
+	struct proc *work = work_start("pingpong", "101");
+
+	CHECK(terminal_open(&terminal, 24));
+	tool_run_in(use_terminal, terminal.name, "offcputime", "-p", pid_text(work->pid), "300ms");
+	terminal_read(&terminal);
+	CHECK_HAS(terminal.text, "    work_wait_go\r\n");
+	terminal_close(&terminal);
+}
+
 /* First what all stacks have; older kernels of arm64 give a waiting thread's stack that leaf. */
 static const char *first_by_total(const char *text)
 {

@@ -56,10 +56,14 @@ static void check_thread(const char *folded, const struct proc *work, const char
 	check_sum(folded, work, comm);
 }
 
-static const char *const all_threads[] = { "p-spin",	"p-sleep",  "p-lock", "p-rival-a",
-					   "p-rival-b", "p-before", "p-after" };
+static void check_threads(const char *folded, const struct proc *work)
+{
+	static const char *const names[] = { "p-spin",	  "p-sleep",  "p-lock", "p-rival-a",
+					     "p-rival-b", "p-before", "p-after" };
 
-#define N_THREADS (sizeof(all_threads) / sizeof(all_threads[0]))
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		check_thread(folded, work, names[i]);
+}
 
 TEST(each_part_of_each_threads_time_is_right)
 {
@@ -67,8 +71,7 @@ TEST(each_part_of_each_threads_time_is_right)
 	struct proc *tool = trace_pid(work, "profile", "--wall");
 
 	CHECK(folded_is_sane(tool->out));
-	for (size_t i = 0; i < N_THREADS; i++)
-		check_thread(tool->out, work, all_threads[i]);
+	check_threads(tool->out, work);
 	CHECK_CLOSE(truth_value(tool), folded_sum(tool->out, NULL, NULL), 1);
 	CHECK_EQ(folded_sum(tool->out, NULL, "[on cpu]") +
 			 folded_sum(tool->out, NULL, "[blocked]") +
@@ -98,8 +101,7 @@ TEST(intervals_add_up)
 	struct proc *work = start_parts();
 	struct proc *tool = trace_pid(work, "profile", "--wall", "--interval", "100ms");
 
-	for (size_t i = 0; i < N_THREADS; i++)
-		check_thread(tool->out, work, all_threads[i]);
+	check_threads(tool->out, work);
 }
 
 /* So many samples that their interrupts would be more than all time, and next to none. */
@@ -111,8 +113,7 @@ TEST(samples_are_scaled_however_many_there_are)
 		struct proc *work = start_parts();
 		struct proc *tool = trace_pid(work, "profile", "--wall", "-F", rates[i]);
 
-		for (size_t k = 0; k < N_THREADS; k++)
-			check_thread(tool->out, work, all_threads[k]);
+		check_threads(tool->out, work);
 	}
 }
 
@@ -132,8 +133,7 @@ TEST(a_command_is_traced_over_its_whole_life)
 	struct proc *tool = tool_run("profile", "--wall", "--", work_path("parts"),
 				     text_of("%d", at_size(1200, 2400)));
 
-	for (size_t i = 0; i < N_THREADS; i++)
-		check_thread(tool->out, tool, all_threads[i]);
+	check_threads(tool->out, tool);
 	CHECK_LACKS(tool->out, "ptrace_stop"); /* where the tool holds it */
 }
 
@@ -217,8 +217,7 @@ TEST_UNLESS(cgroups_lack, only_a_cgroup)
 
 	CHECK(cgroup_add(cgroup, work->pid));
 	tool = trace_work(work, ARGV("profile", "--wall", "--cgroup", cgroup));
-	for (size_t i = 0; i < N_THREADS; i++)
-		check_thread(tool->out, work, all_threads[i]);
+	check_threads(tool->out, work);
 }
 
 TEST(stacks_are_chosen_by_their_kind)
@@ -317,13 +316,17 @@ static const struct {
 	{ "pprof", { "\x1f\x8b" } },
 };
 
+static const char *reports_lack(void)
+{
+	return access(tool_path("tracelets"), X_OK) ? "the folder of the tools has no tracelets"
+						    : NULL;
+}
+
 /* A report fits into a ticket: it is one page about the requested process. */
-TEST(a_report_is_one_page)
+TEST_UNLESS(reports_lack, a_report_is_one_page)
 {
 	struct proc *work = start_parts(), *tool;
 
-	if (access(tool_path("tracelets"), X_OK))
-		SKIP("the folder of the tools has no tracelets");
 	tool = tool_launch("tracelets", "report", "-p", pid_text(work->pid), "-v");
 	CHECK(proc_wait_for(tool, "tracing..."));
 	work_do(work);
@@ -340,12 +343,10 @@ TEST(a_report_is_one_page)
 }
 
 /* The service waits for a lock that another thread has until the test ends. */
-TEST(a_report_names_who_has_a_lock)
+TEST_UNLESS(reports_lack, a_report_names_who_has_a_lock)
 {
 	struct proc *work = work_start("stalls", "lock", "600000"), *tool;
 
-	if (access(tool_path("tracelets"), X_OK))
-		SKIP("the folder of the tools has no tracelets");
 	work_go(work);
 	tool = tool_launch("tracelets", "report", "-p", pid_text(work->pid), "--interval", "1");
 	CHECK(proc_wait_for(tool, "stalls:service_lock by holder ("));

@@ -7,7 +7,6 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
