@@ -1494,33 +1494,6 @@ bool folded_is_sane(const char *text)
 	return ok;
 }
 
-/* ---- refused command lines ---- */
-
-static const char *command_line(const char *const argv[])
-{
-	const char *line = argv[0];
-
-	for (size_t i = 1; argv[i]; i++)
-		line = text_of("%s '%s'", line, argv[i]);
-	return line;
-}
-
-const char *tool_wrong_refusal(const char *culprit, const char *const argv[])
-{
-	const struct proc *tool = tool_try_argv(NULL, NULL, argv);
-	const char *own = text_of("%s: ", argv[0]), *wrong = NULL;
-
-	if (tool->status != 2)
-		wrong = text_of("ended with status %d, not 2", tool->status);
-	else if (tool->out_bytes)
-		wrong = text_of("printed \"%.300s\"", tool->out);
-	else if (lines_from(tool->err, own) != 1 || lines_with(tool->err, "") != 1)
-		wrong = text_of("did not say one line with \"%s\"", own);
-	else if (!strstr(tool->err, culprit))
-		wrong = text_of("did not name \"%s\"", culprit);
-	return wrong ? text_of("%s %s; it said: %s", command_line(argv), wrong, tool->err) : NULL;
-}
-
 /* ---- histograms ---- */
 
 static bool is_title(const char *line, size_t length)

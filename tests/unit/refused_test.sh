@@ -291,6 +291,34 @@ prometheus | runqlat | --when 'cpu>5' --output $dir/r.txt.prom 1
 --when wait>1s | runqlat | --when 'wait>1s' --comm none --output $dir/r.txt 1
 --when stall>1s | runqlat | --when 'stall>1s' --comm none --output $dir/r.txt 1
 
+what_flame_can_not_draw_list_or_merge_is_refused:
+'(' is not a regular expression | flame | --only '('
+--unit: | flame | --unit 'samples (1 kHz)'
+exclude each other | flame | --top 3 --reverse
+A1 A2 -- B1 B2 | flame | --diff a b c
+--durations | flame | --durations 1,2 a
+--fail-over needs --diff --table | flame | --diff --fail-over 5 a b
+--shares needs --diff --table | flame | --diff --shares a b
+durations | flame | --diff --durations 10 a b
+durations | flame | --diff --durations 0,5 a b
+durations | flame | --diff --durations 5,0 a b
+durations | flame | --diff --durations ,5 a b
+durations | flame | --diff --durations 5, a b
+durations | flame | --diff --durations a,b a b
+durations | flame | --diff --durations 5,5,5 a b
+--inverted has no effect with --merge | flame | --merge --inverted
+--title has no effect with --merge | flame | --merge --title x
+--subtitle has no effect with --merge | flame | --merge --subtitle x
+--width has no effect with --merge | flame | --merge --width 300
+--min-width has no effect with --merge | flame | --merge --min-width 1
+--inverted has no effect with --top | flame | --top 3 --inverted
+--title has no effect with --top | flame | --top 3 --title x
+--subtitle has no effect with --top | flame | --top 3 --subtitle x
+--width has no effect with --top | flame | --top 3 --width 300
+--min-width has no effect with --top | flame | --top 3 --min-width 1
+--unit | flame | --merge --unit bytes
+--durations | flame | --diff --merge --durations 1,2 a b
+
 the_live_view_is_for_a_terminal_alone:
 --top: standard output is not a terminal | profile offcputime pagefaults biolat syscount | --top
 exclude | profile | --top --format json
