@@ -24,8 +24,21 @@ BEFORE_EACH()
 	limit_to(MANY);
 }
 
+static char code_path[32];
+static struct mapping code; /* of that file, in this process, for execution */
+
+static void lose_file(void)
+{
+	if (!*code_path)
+		return;
+	munmap((void *)code.start, 4096);
+	unlink(code_path);
+	*code_path = '\0';
+}
+
 AFTER_EACH()
 {
+	lose_file();
 	processes_free(table);
 	table = NULL;
 }
@@ -37,6 +50,13 @@ static void map(pid_t pid, uint64_t start, uint64_t end, ino_t ino, uint64_t tim
 
 	snprintf(path, sizeof(path), "/file%d", (int)ino);
 	processes_map(table, pid, &m, time_ns);
+}
+
+/* A program that has nothing but that. */
+static void run_and_map(pid_t pid, const struct mapping *m, uint64_t time_ns)
+{
+	processes_exec(table, pid, time_ns);
+	processes_map(table, pid, m, time_ns);
 }
 
 /* "START-END+OFFSET:INO ..." in hex, of a process at a time; "?": not known. */
@@ -301,6 +321,14 @@ static ino_t read_inode(pid_t pid, uint64_t time_ns)
 	return ino;
 }
 
+/* Tells of a mapping of it that has another inode. */
+static void map_here(pid_t pid, ino_t ino, uint64_t time_ns)
+{
+	uint64_t page = (uintptr_t)read_inode & ~0xfffULL;
+
+	map(pid, page, page + 0x1000, ino, time_ns);
+}
+
 static ino_t own_inode(void)
 {
 	struct mappings maps;
@@ -314,52 +342,41 @@ static ino_t own_inode(void)
 
 /* ---- files ---- */
 
-struct code {
-	char path[32];
-	struct mapping mapping; /* of this process, for execution */
-};
-
-static void map_new_file(struct code *code)
+static void map_new_file(void)
 {
 	struct stat st;
 	int fd;
 	char *at;
 
-	strcpy(code->path, "/tmp/processes-test-XXXXXX");
-	fd = mkostemp(code->path, O_CLOEXEC);
+	strcpy(code_path, "/tmp/processes-test-XXXXXX");
+	fd = mkostemp(code_path, O_CLOEXEC);
 	CHECK_EQ(ftruncate(fd, 4096), 0);
 	CHECK_EQ(fstat(fd, &st), 0);
 	at = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 	close(fd);
-	code->mapping = (struct mapping){ .start = (uintptr_t)at,
-					  .end = (uintptr_t)at + 4096,
-					  .dev = st.st_dev,
-					  .ino = st.st_ino,
-					  .path = code->path };
-}
-
-static void lose_file(struct code *code)
-{
-	munmap((void *)code->mapping.start, 4096);
-	unlink(code->path);
+	code = (struct mapping){ .start = (uintptr_t)at,
+				 .end = (uintptr_t)at + 4096,
+				 .dev = st.st_dev,
+				 .ino = st.st_ino,
+				 .path = code_path };
 }
 
 /* As an event may tell it of overlayfs: with another device. False: that is not possible here. */
-static bool map_elsewhere(struct code *code)
+static bool map_elsewhere(void)
 {
 	struct mappings maps;
 	const struct mapping *m;
 	char path[80];
 	bool is_known;
 
-	map_new_file(code);
+	map_new_file();
 	CHECK_EQ(mappings_read(&maps, getpid()), 0);
-	m = mappings_find(&maps, code->mapping.start);
-	is_known = m && m->dev == code->mapping.dev;
+	m = mappings_find(&maps, code.start);
+	is_known = m && m->dev == code.dev;
 	mappings_free(&maps);
 	snprintf(path, sizeof(path), "/proc/self/map_files/%llx-%llx",
-		 (unsigned long long)code->mapping.start, (unsigned long long)code->mapping.end);
-	code->mapping.dev++;
+		 (unsigned long long)code.start, (unsigned long long)code.end);
+	code.dev++;
 	return is_known && !access(path, R_OK);
 }
 
@@ -391,30 +408,20 @@ static bool has_open_file(pid_t pid, uint64_t time_ns)
 TEST(files_are_met_once_and_stay_open)
 {
 	uint64_t now_ns = clock_now_ns();
-	struct code code;
 
-	map_new_file(&code);
+	map_new_file();
 	processes_exec(table, getpid(), now_ns);
 	CHECK_EQ(count_met(getpid()), 0);
-	processes_map(table, getpid(), &code.mapping, now_ns + 1);
+	processes_map(table, getpid(), &code, now_ns + 1);
 	CHECK_EQ(count_met(getpid()), 1);
 	CHECK_EQ(count_met(getpid()), 0);
 	processes_fork(table, getpid(), NOBODY, now_ns + 2);
 	CHECK_EQ(count_met(NOBODY), 0);
-	lose_file(&code);
-	processes_exec(table, NOBODY, now_ns + 3);
-	processes_map(table, NOBODY, &code.mapping, now_ns + 4);
+	lose_file();
+	run_and_map(NOBODY, &code, now_ns + 4);
 	CHECK_EQ(count_met(NOBODY), 1);
 	CHECK(has_open_file(NOBODY, now_ns + 5));
 }
-
-#define MAP_ELSEWHERE_OR_SKIP(code)                                          \
-	do {                                                                 \
-		if (!map_elsewhere(code)) {                                  \
-			lose_file(code);                                     \
-			SKIP("no map_files, or stat(2) has another device"); \
-		}                                                            \
-	} while (0)
 
 /* All but the device must be as it is mapped. */
 TEST(a_file_of_another_device_is_known_by_its_mapping)
@@ -422,21 +429,18 @@ TEST(a_file_of_another_device_is_known_by_its_mapping)
 	uint64_t now_ns = clock_now_ns();
 	char other[] = "/tmp/other";
 	struct mapping wrong[2];
-	struct code code;
 
-	MAP_ELSEWHERE_OR_SKIP(&code);
-	wrong[0] = wrong[1] = code.mapping;
+	if (!map_elsewhere())
+		SKIP("no map_files, or stat(2) has another device");
+	wrong[0] = wrong[1] = code;
 	wrong[0].path = other;
 	wrong[1].ino++;
 	for (int i = 0; i < 2; i++) {
-		processes_exec(table, getpid(), now_ns);
-		processes_map(table, getpid(), &wrong[i], now_ns);
+		run_and_map(getpid(), &wrong[i], now_ns);
 		CHECK_EQ(count_met(getpid()), 0);
 	}
-	processes_exec(table, getpid(), now_ns);
-	processes_map(table, getpid(), &code.mapping, now_ns);
+	run_and_map(getpid(), &code, now_ns);
 	CHECK_EQ(count_met(getpid()), 1);
-	lose_file(&code);
 }
 
 /* Another one by that name, as in a snapshot of a subvolume of btrfs, may be another file. */
@@ -444,17 +448,15 @@ TEST(a_file_of_another_device_stays_with_who_had_it)
 {
 	uint64_t now_ns = clock_now_ns();
 	pid_t child = NOBODY, other = NOBODY + 1;
-	struct code code;
 
-	MAP_ELSEWHERE_OR_SKIP(&code);
-	processes_exec(table, getpid(), now_ns);
-	processes_map(table, getpid(), &code.mapping, now_ns + 1);
+	if (!map_elsewhere())
+		SKIP("no map_files, or stat(2) has another device");
+	run_and_map(getpid(), &code, now_ns);
 	CHECK_EQ(count_met(getpid()), 1);
 	processes_fork(table, getpid(), child, now_ns + 2);
 	map(child, 0x1000, 0x2000, 1, now_ns + 3);
-	processes_exec(table, other, now_ns + 2);
-	processes_map(table, other, &code.mapping, now_ns + 3);
-	lose_file(&code);
+	run_and_map(other, &code, now_ns + 3);
+	lose_file();
 	CHECK_EQ(count_met(other), 0);
 	CHECK(!has_open_file(other, now_ns + 3));
 	CHECK(has_open_file(child, now_ns + 2));
@@ -483,29 +485,24 @@ static void set_expensive(struct file *file, void *arg)
 
 TEST(a_dear_file_is_kept_for_longer)
 {
-	struct code code;
 	unsigned int n = 0;
 
-	map_new_file(&code);
-	processes_exec(table, getpid(), clock_now_ns());
-	processes_map(table, getpid(), &code.mapping, clock_now_ns());
+	map_new_file();
+	run_and_map(getpid(), &code, clock_now_ns());
 	processes_preload_files(table, getpid(), set_expensive, NULL);
 	processes_clear(table);
 	for (; processes_stats(table).n_files && n < 100; n++)
 		processes_age(table, n + 1);
 	CHECK_EQ(n, 40);
-	lose_file(&code);
 }
 
 TEST(a_file_goes_when_it_was_not_used_for_a_while)
 {
-	struct code code;
 	uint32_t epoch = 0;
 
-	map_new_file(&code);
+	map_new_file();
 	for (int round = 0; round < 2; round++) {
-		processes_exec(table, getpid(), clock_now_ns());
-		processes_map(table, getpid(), &code.mapping, clock_now_ns());
+		run_and_map(getpid(), &code, clock_now_ns());
 		CHECK_EQ(count_met(getpid()), 1);
 		for (int i = 0; i < 2; i++)
 			processes_age(table, ++epoch);
@@ -516,21 +513,20 @@ TEST(a_file_goes_when_it_was_not_used_for_a_while)
 	}
 	processes_age(table, ++epoch);
 	CHECK_EQ(processes_stats(table).n_files, 0);
-	lose_file(&code);
 }
 
 TEST(a_process_that_has_settled_is_asked_itself)
 {
-	uint64_t now_ns = clock_now_ns(), here = (uintptr_t)read_inode;
+	uint64_t now_ns = clock_now_ns();
 	pid_t child = start_child();
 	ino_t ino = own_inode();
 
 	CHECK(ino);
 	processes_exec(table, child, now_ns - SECOND_NS);
-	map(child, here & ~0xfffULL, (here & ~0xfffULL) + 0x1000, 7, now_ns - SECOND_NS);
+	map_here(child, 7, now_ns - SECOND_NS);
 	CHECK_EQ(read_inode(child, now_ns), ino);
 	processes_exec(table, child, now_ns);
-	map(child, here & ~0xfffULL, (here & ~0xfffULL) + 0x1000, 8, now_ns);
+	map_here(child, 8, now_ns);
 	CHECK_EQ(read_inode(child, now_ns), 8);	    /* has just begun */
 	CHECK_EQ(read_inode(child, now_ns - 1), 7); /* was something else then */
 	end_child(child);
@@ -539,18 +535,18 @@ TEST(a_process_that_has_settled_is_asked_itself)
 /* If events report all changes, a read is valid for 100 ms. A slower round proves nothing. */
 TEST(a_process_that_was_just_read_is_not_read_again)
 {
-	uint64_t page = (uintptr_t)read_inode & ~0xfffULL, begin_ns = clock_now_ns();
+	uint64_t begin_ns = clock_now_ns();
 	pid_t child = start_child();
 	ino_t inode;
 
 	processes_on_ask(table, nothing_new, NULL);
 	processes_exec(table, child, begin_ns - SECOND_NS);
-	map(child, page, page + 0x1000, 7, begin_ns - SECOND_NS);
+	map_here(child, 7, begin_ns - SECOND_NS);
 	do {
 		usleep(150000);
 		begin_ns = clock_now_ns();
 		CHECK_EQ(read_inode(child, begin_ns), own_inode());
-		map(child, page, page + 0x1000, 8, clock_now_ns());
+		map_here(child, 8, clock_now_ns());
 		inode = read_inode(child, clock_now_ns());
 	} while (clock_now_ns() - begin_ns > SECOND_NS / 20);
 	CHECK_EQ(inode, 8);
@@ -614,7 +610,7 @@ TEST(what_a_process_maps_is_not_what_it_mapped_before_its_exec)
 
 TEST(of_a_process_that_is_gone_the_log_tells)
 {
-	uint64_t now_ns = clock_now_ns(), here = (uintptr_t)read_inode;
+	uint64_t now_ns = clock_now_ns();
 	pid_t child = start_child();
 
 	CHECK(read_inode(child, now_ns)); /* and it is in the log from now on */
@@ -622,6 +618,6 @@ TEST(of_a_process_that_is_gone_the_log_tells)
 	CHECK(read_inode(child, clock_now_ns()) == own_inode());
 	processes_exec(table, child,
 		       now_ns - SECOND_NS); /* long ago, and its end is not told yet */
-	map(child, here & ~0xfffULL, (here & ~0xfffULL) + 0x1000, 7, now_ns - SECOND_NS);
+	map_here(child, 7, now_ns - SECOND_NS);
 	CHECK_EQ(read_inode(child, now_ns - 1), 7);
 }
