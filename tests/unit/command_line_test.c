@@ -27,15 +27,14 @@ static bool is_metrics; /* of the last command line */
 static int parse(const char **argv)
 {
 	struct run run;
-	int err, argc = 0, stderr_fd = silence_stderr();
+	int err, argc = 0;
 
 	while (argv[argc])
 		argc++;
 	run_init(&run, &tool);
-	err = command_line_parse(&run, argc, (char **)argv);
+	SAID(err = command_line_parse(&run, argc, (char **)argv));
 	is_metrics = run.is_metrics;
 	run_free(&run);
-	restore_stderr(stderr_fd);
 	return err;
 }
 

@@ -103,14 +103,12 @@ static int said;
 
 BEFORE_EACH()
 {
-	said = keep_stderr();
+	divert(stderr, &said);
 }
 
 static void check_said(const char *wanted)
 {
-	char text[KEPT_MAX];
-
-	CHECK_STR(read_kept(said, text), wanted);
+	CHECK_STR(read_diverted(stderr, said), wanted);
 }
 
 TEST_APART(servers_that_never_answer_are_left_alone)

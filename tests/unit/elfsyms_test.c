@@ -498,10 +498,10 @@ static bool loads_within(int fd, uint64_t bytes)
 {
 	struct rlimit limit = { data_bytes() + bytes, data_bytes() + bytes };
 	pid_t child = fork();
-	int status = 0;
+	int status = 0, said;
 
 	if (!child) {
-		silence_stderr();
+		divert(stderr, &said);
 		setrlimit(RLIMIT_DATA, &limit);
 		_exit(!elfsyms_load(fd, NULL));
 	}

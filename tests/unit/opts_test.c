@@ -88,40 +88,9 @@ static bool is_refused(const char *line)
 	return err == -EINVAL;
 }
 
-static const char *printed_by(void (*print)(const char *arg), const char *arg)
-{
-	static char said[2048];
-	FILE *file = tmpfile();
-	int saved_fd = dup(STDOUT_FILENO);
-	size_t length;
-
-	fflush(stdout);
-	dup2(fileno(file), STDOUT_FILENO);
-	print(arg);
-	fflush(stdout);
-	dup2(saved_fd, STDOUT_FILENO);
-	close(saved_fd);
-	rewind(file);
-	length = fread(said, 1, sizeof(said) - 1, file);
-	said[length] = '\0';
-	fclose(file);
-	return said;
-}
-
-static void print_help(const char *arg)
-{
-	(void)arg;
-	opts_print_help(&set);
-}
-
-static void print_brief(const char *arg)
-{
-	opts_print_brief(&set, "tool", arg);
-}
-
 static const char *help_text(void)
 {
-	return printed_by(print_help, NULL);
+	return DIVERTED(stdout, opts_print_help(&set));
 }
 
 /* Returns the values that a command line sets, and its operands. */
@@ -242,9 +211,10 @@ TEST(brief_help_has_the_named_options_only)
 {
 	CHECK(parse_line("-f") > 0);
 	CHECK(opts_given_by_letter(&set, "flag"));
-	CHECK_STR(printed_by(print_brief, "flag tid"), "\noptions (all: tool --help):\n"
-						       "  -f, --flag     a flag\n"
-						       "      --tid TID  a thread\n");
+	CHECK_STR(DIVERTED(stdout, opts_print_brief(&set, "tool", "flag tid")),
+		  "\noptions (all: tool --help):\n"
+		  "  -f, --flag     a flag\n"
+		  "      --tid TID  a thread\n");
 	CHECK(parse_line("--flag") > 0);
 	CHECK(!opts_given_by_letter(&set, "flag"));
 }

@@ -25,7 +25,7 @@ static struct run run;
 /* The object's maps for user stacks; configure() has said how large they are. */
 static bool load_maps(void)
 {
-	int saved_fd = silence_stderr(), err;
+	int err;
 	struct bpf_program *program;
 	struct bpf_map *map;
 
@@ -34,8 +34,7 @@ static bool load_maps(void)
 	bpf_object__for_each_map(map, run.object)
 		if (strncmp(bpf_map__name(map), "unwind_", strlen("unwind_")))
 			bpf_map__set_autocreate(map, false);
-	err = bpf_object__load(run.object);
-	restore_stderr(saved_fd);
+	SAID(err = bpf_object__load(run.object));
 	return !err;
 }
 
