@@ -36,6 +36,7 @@ TEST_UNLESS(go_lacks, samples_of_go_are_complete_and_named)
 {
 	struct proc *tool =
 		tool_run("profile", "-U", "-F", "499", "--", work_path("goload"), SECONDS);
+
 	check_stacks(tool);
 	CHECK_HAS(tool->out, "goload;runtime.goexit;main.main.func");
 	CHECK_HAS(tool->out, ";runtime.systemstack;");
@@ -45,6 +46,7 @@ TEST_UNLESS(go_lacks, samples_of_go_are_complete_and_named)
 TEST_UNLESS(go_lacks, waits_of_go_are_complete_and_named)
 {
 	struct proc *tool = tool_run("offcputime", "-U", "--", work_path("goload"), SECONDS);
+
 	check_stacks(tool);
 	CHECK_HAS(tool->out, "[idle]");
 	CHECK_HAS(tool->out, "goload;[goroutine: ");
@@ -94,6 +96,7 @@ TEST_UNLESS(heap_of_go_lacks, heap_of_go_is_as_its_own_profile_says)
 TEST_UNLESS(heap_of_go_lacks, heap_of_go_without_a_profile_is_reported)
 {
 	struct proc *work = work_start("goknown", "0", "1");
+
 	CHECK_FAILS("Go's heap is not shown: the program has set runtime.MemProfileRate", "memleak",
 		    "--duration", "1", "-p", pid_text(work->pid));
 }

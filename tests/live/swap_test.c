@@ -108,11 +108,7 @@ static void check_blocks(const struct proc *work, const struct proc *tool)
 	CHECK(SECOND(tool, ";swap_keep") <= 5 * SWAP_BYTES * (uint64_t)ROUNDS);
 }
 
-TEST(blocks_are_of_the_function_that_was_there)
+TEST_UNLESS(memleak_lacks, blocks_are_of_the_function_that_was_there)
 {
-	const char *lacks = memleak_lacks();
-
-	if (lacks)
-		SKIP("%s", lacks);
 	trace_swaps(ARGV("memleak", "-f", "-o", "0"), check_blocks);
 }

@@ -141,6 +141,7 @@ static void check_offsets(const char *json)
 static void check_addresses(const char *name)
 {
 	const char *path = text_of("%s/names", folder_make());
+
 	CHECK(file_copy(work_path(text_of("%s_stripped", name)), path));
 	CHECK_HAS(name_addresses(trace_file(path, "--format=folded")->out, work_path(name)),
 		  MANGLED);

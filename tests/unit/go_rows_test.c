@@ -68,6 +68,7 @@ TEST(frame_sizes_become_rows)
 TEST(rows_fill_the_gap_that_c_leaves)
 {
 	const struct unwind_rule by_bp = { .kind = UNWIND_BP, .cfa_off = 16 }, gap = {};
+
 	make(GO_IMAGE_1_20);
 	cfi_append(&t, 0x800, &by_bp);
 	cfi_append(&t, 0x900, &gap);

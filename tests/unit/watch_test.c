@@ -351,6 +351,7 @@ TEST_UNLESS(watch_lacks, processes_that_end_while_events_are_lost_are_told)
 TEST_UNLESS(watch_lacks, a_process_that_ends_after_a_loss_is_told_once)
 {
 	pid_t child = lose_events_of_child();
+
 	watch_read(watch);
 	end_child(child);
 	watch_read(watch);
@@ -372,6 +373,7 @@ static void publish_mappings(pid_t pid)
 TEST_UNLESS(watch_lacks, a_process_that_ends_before_a_loss_is_told_once)
 {
 	pid_t child = start_known_child();
+
 	publish_mappings(child);
 	end_child(child);
 	fill_ring();
