@@ -21,6 +21,7 @@ static const struct tool tool = { .name = "profile",
 				  .modules = { { &target_module }, { &unwind_module } } };
 
 static struct run run;
+static struct user_stacks *us;
 
 /* The object's maps for user stacks; configure() has said how large they are. */
 static bool load_maps(void)
@@ -47,6 +48,8 @@ BEFORE_EACH()
 
 AFTER_EACH()
 {
+	user_stacks_free(us);
+	us = NULL;
 	bpf_object__close(run.object);
 	loop_free(run.loop);
 	run_free(&run);
@@ -162,20 +165,14 @@ TEST(what_is_new_is_not_looked_for_in_a_former_shard)
 
 /* ---- while processes do things ---- */
 
-static struct user_stacks *start_stacks(void)
+static bool start_stacks(void)
 {
-	struct user_stacks *us = user_stacks_new(
-		&run, &(struct user_stacks_options){ .wanted = true, .hits_few = true });
-
-	return us && load_maps() && !user_stacks_start(us) ? us : NULL;
+	us = user_stacks_new(&run,
+			     &(struct user_stacks_options){ .wanted = true, .hits_few = true });
+	return us && load_maps() && !user_stacks_start(us);
 }
 
-#define START_OR_SKIP(us)                                              \
-	struct user_stacks *us = start_stacks();                       \
-	do {                                                           \
-		if (!(us))                                             \
-			SKIP("may not make maps, or watch processes"); \
-	} while (0)
+#define LACKING "may not make maps, or watch processes"
 
 /* As BPF would note that the place of this code was free, later than anybody has looked. */
 static void note_area(uint64_t start)
@@ -192,13 +189,12 @@ static void note_area(uint64_t start)
 /* As of a program that loads and unloads code again and again. Its place will be another's. */
 TEST(a_former_slice_does_not_stay_where_none_can_be_published)
 {
-	START_OR_SKIP(us);
-
+	if (!start_stacks())
+		SKIP(LACKING);
 	CHECK(serial_of(getpid()));
 	note_area((uintptr_t)user_stacks_learn);
 	user_stacks_learn(us, getpid());
 	CHECK_EQ(serial_of(getpid()), 0);
-	user_stacks_free(us);
 }
 
 static void map_code(void)
@@ -223,8 +219,9 @@ TEST(a_child_does_not_keep_its_parents_former_slice)
 {
 	uint32_t former;
 	pid_t child;
-	START_OR_SKIP(us);
 
+	if (!start_stacks())
+		SKIP(LACKING);
 	former = serial_of(getpid());
 	CHECK(former);
 	map_code();
@@ -235,14 +232,14 @@ TEST(a_child_does_not_keep_its_parents_former_slice)
 	CHECK(serial_of(child));
 	CHECK(serial_of(child) != former);
 	end_child(child);
-	user_stacks_free(us);
 }
 
 TEST(a_child_whose_beginning_was_lost_does_not_keep_its_parents_slice)
 {
 	pid_t child;
-	START_OR_SKIP(us);
 
+	if (!start_stacks())
+		SKIP(LACKING);
 	go_to_cpu(sched_getcpu());
 	for (int i = 0; i < 10000; i++)
 		munmap(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
@@ -256,5 +253,4 @@ TEST(a_child_whose_beginning_was_lost_does_not_keep_its_parents_slice)
 	CHECK(serial_of(getpid()));
 	CHECK_EQ(serial_of(child), 0);
 	end_child(child);
-	user_stacks_free(us);
 }
