@@ -66,7 +66,7 @@ static struct held held_by(const char *text, const char *function)
 				  (int)(n), (int)(each));                                          \
 	} while (0)
 
-/* Planted leaks, and the lines of leaky.c from which memory is asked for; 0: in another function. */
+/* Planted leaks, and the lines of leaky.c that ask for memory; 0: in another function. */
 static const struct {
 	const char *function;
 	int line;
