@@ -53,6 +53,15 @@ static inline const char *python_lacks(void)
 	return access(python_path(), X_OK) ? "there is no python3" : NULL;
 }
 
+/* Per cent of its stacks with all functions, as profile says. */
+static inline double python_share(const struct proc *tool)
+{
+	static const char before[] = "managed runtimes: ";
+	const char *line = strstr(tool->err, before);
+
+	return line ? strtod(line + strlen(before), NULL) : 0;
+}
+
 /*
  * The interpreter also if it has a function for each instruction of byte code. Of such a one
  * without symbols this is never seen.

@@ -27,7 +27,6 @@ static const char workers[] = "import os, sys, threading, time\n"
  */
 TEST_UNLESS(python_lacks, a_forked_process_with_threads_has_them)
 {
-	const char *at;
 	struct proc *tool;
 	const char *script = python_script("workers.py", workers);
 
@@ -35,8 +34,7 @@ TEST_UNLESS(python_lacks, a_forked_process_with_threads_has_them)
 		tool = tool_run("profile", "-U", "-f", "-F", "19", "--", python_path(), script);
 		if (strstr(tool->err, "@old"))
 			SKIP("before 3.11 calls and frames have to agree");
-		at = strstr(tool->err, "managed runtimes: ");
-		if (!at || atof(at + strlen("managed runtimes: ")) < 25)
+		if (python_share(tool) < 25)
 			UNIT_FAIL("too few have their functions: %s", tool->err);
 		CHECK(lines_with(tool->out, ";busy (workers.py)") > 0);
 	}

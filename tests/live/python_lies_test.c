@@ -106,7 +106,7 @@ static const char *const tools[][4] = {
 /* Each tool beside the program; what it prints holds the text. */
 static void trace_lies(struct proc *start(void), const char *text)
 {
-	for (size_t i = 0; i < sizeof(tools) / sizeof(*tools); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(tools); i++) {
 		struct proc *work = start();
 		struct proc *tool =
 			trace_pid(work, tools[i][0], tools[i][1], tools[i][2], tools[i][3], "-f");
@@ -120,10 +120,7 @@ static void trace_lies(struct proc *start(void), const char *text)
 
 static struct proc *start_python(void)
 {
-	const char *script = python_script("lies.py", program);
-
-	return work_start_in(NULL, NULL, python_path(),
-			     ARGV("python3", script, text_of("%d", at_size(3, 1))));
+	return python_start(python_script("lies.py", program), text_of("%d", at_size(3, 1)));
 }
 
 TEST_UNLESS(python_lacks, python_that_overwrites_its_frames_is_borne)

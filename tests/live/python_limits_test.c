@@ -40,7 +40,7 @@ TEST_UNLESS(python_lacks, of_too_many_functions_the_innermost_are_there)
 		{ "3900", "--lines", 450, 512 },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		bool is_old, is_whole = cases[i].least == cases[i].most;
 		struct proc *tool = sample_deep(cases[i].calls, cases[i].lines, &is_old);
 		const char *line = folded_find(tool->out, NULL, NULL);
@@ -95,7 +95,7 @@ TEST_UNLESS(python_lacks, of_a_long_path_the_end_is_kept)
 			     lengths[5], lengths[6], lengths[7], lengths[8]);
 	struct proc *tool = trace_pid(work, "profile", "-U", "-f", "-F", "997");
 
-	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(lengths); i++)
 		if (!folded_count(tool->out, NULL, text_of("busy_%s (handlers.py)", lengths[i])))
 			UNIT_FAIL("of %s characters: %.300s", lengths[i], tool->out);
 }

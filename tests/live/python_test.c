@@ -125,9 +125,7 @@ static const char program[] =
 /* extra: its child does the same; or NULL. */
 static struct proc *start_python(const char *seconds, const char *extra)
 {
-	const char *script = python_script("scenes.py", program);
-
-	return python_start(script, seconds, extra);
+	return python_start(python_script("scenes.py", program), seconds, extra);
 }
 
 /* ---- what a tool says ---- */
@@ -269,11 +267,11 @@ static void check_absent(const struct tally *tally)
 	CHECK(tally->outside <= seen / 4);
 }
 
-/* extra and its value: another option, or NULL. */
-static struct proc *trace_scenes(struct proc *work, const char *name, const char *extra,
-				 const char *value)
+/* For a second, without lines. The words after the name: other options, or NULL. */
+static struct proc *trace_scenes(const char *name, const char *option, const char *value,
+				 const char *last)
 {
-	return trace_pid(work, name, "-U", "-f", extra, value);
+	return trace_pid(start_python("1", NULL), name, "-U", "-f", option, value, last);
 }
 
 TEST_UNLESS(python_lacks, each_sample_is_a_stack_of_the_program)
@@ -328,17 +326,16 @@ TEST_UNLESS(python_lacks, a_lone_thread_has_them)
 {
 	static const char *const tools[][3] = { { "profile", "-F", "997" },
 						{ "offcputime", "-m", "1" } };
-	const char *script = text_of("%s/lone.py", folder_make());
+	const char *script = python_script("lone.py", "import time\n"
+						      "def busy(end):\n"
+						      "    while time.process_time() < end:\n"
+						      "        sum(range(1000))\n"
+						      "def work():\n"
+						      "    for i in range(50):\n"
+						      "        busy(time.process_time() + 0.02)\n"
+						      "        time.sleep(0.005)\n"
+						      "work()\n");
 
-	CHECK(file_write(script, "import time\n"
-				 "def busy(end):\n"
-				 "    while time.process_time() < end:\n"
-				 "        sum(range(1000))\n"
-				 "def work():\n"
-				 "    for i in range(50):\n"
-				 "        busy(time.process_time() + 0.02)\n"
-				 "        time.sleep(0.005)\n"
-				 "work()\n"));
 	for (size_t i = 0; i < 2; i++) {
 		struct proc *tool = tool_run(tools[i][0], "-U", "-f", tools[i][1], tools[i][2],
 					     "--", python_path(), script);
@@ -428,10 +425,7 @@ static void check_both(const struct proc *tool, const char *function)
 
 static struct proc *start_interpreters(void)
 {
-	const char *script = text_of("%s/subs.py", folder_make());
-
-	CHECK(file_write(script, interpreters));
-	return work_start_in(NULL, NULL, python_path(), ARGV("python3", script));
+	return python_start(python_script("subs.py", interpreters), NULL);
 }
 
 TEST_UNLESS(python_lacks, functions_of_all_interpreters_have_them)
@@ -451,38 +445,28 @@ TEST_UNLESS(python_lacks, functions_of_all_interpreters_have_them)
 /* Memory takes the place of code, which the kernel has no event for. */
 TEST_UNLESS(python_lacks, nothing_is_missing_once_memory_is_where_code_was)
 {
-	const char *script = text_of("%s/hole.py", folder_make());
+	const char *script =
+		python_script("hole.py", "import _ctypes, ctypes, glob, mmap, time\n"
+					 "def load():\n"
+					 "    lib = glob.glob('/usr/lib/*/libsqlite3.so.0')[0]\n"
+					 "    lib = ctypes.CDLL(lib)\n"
+					 "    time.sleep(0.3)\n"
+					 "    _ctypes.dlclose(lib._handle)\n"
+					 "def work():\n"
+					 "    for i in range(50):\n"
+					 "        time.sleep(0.005)\n"
+					 "load()\n"
+					 "maps = [mmap.mmap(-1, 300 << 10) for i in range(64)]\n"
+					 "work()\n");
 	struct proc *tool;
 	glob_t libraries;
 
-	CHECK(file_write(script, "import _ctypes, ctypes, glob, mmap, time\n"
-				 "def load():\n"
-				 "    lib = glob.glob('/usr/lib/*/libsqlite3.so.0')[0]\n"
-				 "    lib = ctypes.CDLL(lib)\n"
-				 "    time.sleep(0.3)\n"
-				 "    _ctypes.dlclose(lib._handle)\n"
-				 "def work():\n"
-				 "    for i in range(50):\n"
-				 "        time.sleep(0.005)\n"
-				 "load()\n"
-				 "maps = [mmap.mmap(-1, 300 << 10) for i in range(64)]\n"
-				 "work()\n"));
 	if (glob("/usr/lib/*/libsqlite3.so.0", 0, NULL, &libraries))
 		SKIP("no libsqlite3");
 	globfree(&libraries);
 	tool = tool_run("offcputime", "-U", "-f", "-m", "1", "--", python_path(), script);
 	CHECK(folded_sum(leave_python(tool->out), NULL, "<module> (hole.py);work (hole.py)") >=
 	      50 * 5000 / 2);
-}
-
-/* Per cent of its stacks with all functions, as profile says. */
-static double share_with_functions(const struct proc *tool)
-{
-	static const char before[] = "managed runtimes: ";
-	const char *line = strstr(tool->err, before);
-
-	CHECK(line);
-	return strtod(line + strlen(before), NULL);
 }
 
 static void await_programs(struct proc *tool)
@@ -501,15 +485,14 @@ TEST_UNLESS(python_lacks, scripts_of_some_milliseconds_have_them)
 				   "head -c 1 >/dev/null; n=0; "
 				   "while [ $n -lt \"$2\" ]; do n=$((n + 1)); \"$0\" \"$1\"; done; "
 				   "echo @done; head -c 1 >/dev/null";
-	const char *script = text_of("%s/brief.py", folder_make());
+	const char *script = python_script("brief.py", "import sys, time\n"
+						       "def busy(end):\n"
+						       "    while time.process_time() < end:\n"
+						       "        sum(range(100))\n"
+						       "busy(time.process_time() + 0.02)\n");
 	struct proc *work, *tool;
 	double share;
 
-	CHECK(file_write(script, "import sys, time\n"
-				 "def busy(end):\n"
-				 "    while time.process_time() < end:\n"
-				 "        sum(range(100))\n"
-				 "busy(time.process_time() + 0.02)\n"));
 	work = work_start_in(NULL, NULL, "/bin/sh",
 			     ARGV("sh", "-c", runs, python_path(), script,
 				  text_of("%d", at_size(97, 11))));
@@ -518,7 +501,7 @@ TEST_UNLESS(python_lacks, scripts_of_some_milliseconds_have_them)
 	await_programs(tool);
 	work_do(work);
 	tool_stop(tool);
-	share = share_with_functions(tool);
+	share = python_share(tool);
 	if (share < 80)
 		UNIT_FAIL("%.2f %% have their functions: %.3000s", share, tool->out);
 }
@@ -527,17 +510,16 @@ TEST_UNLESS(python_lacks, scripts_of_some_milliseconds_have_them)
 static void trace_later_python(const char *name, const char *option, const char *value)
 {
 	static const char later[] = "echo @ready; head -c 1 >/dev/null; exec \"$0\" \"$@\"";
-	const char *script = text_of("%s/later.py", folder_make());
+	const char *script = python_script("later.py", "import mmap, time\n"
+						       "def busy():\n"
+						       "    while True:\n"
+						       "        for _ in range(100):\n"
+						       "            mmap.mmap(-1, 4096)[0] = 1\n"
+						       "            time.sleep(0.001)\n"
+						       "        print('@rounds', flush=True)\n"
+						       "busy()\n");
 	struct proc *work, *tool;
 
-	CHECK(file_write(script, "import mmap, time\n"
-				 "def busy():\n"
-				 "    while True:\n"
-				 "        for _ in range(100):\n"
-				 "            mmap.mmap(-1, 4096)[0] = 1\n"
-				 "            time.sleep(0.001)\n"
-				 "        print('@rounds', flush=True)\n"
-				 "busy()\n"));
 	work = work_start_in(NULL, NULL, "/bin/sh", ARGV("sh", "-c", later, python_path(), script));
 	tool = tool_start_on(work, name, "-v", "-U", "-f", option, value);
 	work_go(work);
@@ -557,13 +539,12 @@ TEST_UNLESS(python_lacks, a_program_that_becomes_python_before_the_attach_has_th
 	static const char soon[] =
 		"echo @ready; head -c 1 >/dev/null; sleep $2; exec \"$0\" \"$1\"";
 	static const char *const delays[] = { "0.02", "0.05", "0.08", "0.11" };
-	const char *script = text_of("%s/soon.py", folder_make());
+	const char *script = python_script("soon.py", "import time\n"
+						      "def rest():\n"
+						      "    while True:\n"
+						      "        time.sleep(0.001)\n"
+						      "rest()\n");
 
-	CHECK(file_write(script, "import time\n"
-				 "def rest():\n"
-				 "    while True:\n"
-				 "        time.sleep(0.001)\n"
-				 "rest()\n"));
 	for (size_t i = 0; i < ARRAY_SIZE(delays); i++) {
 		struct proc *work =
 			work_start_in(NULL, NULL, "/bin/sh",
@@ -592,21 +573,12 @@ TEST_UNLESS(python_lacks, a_program_that_becomes_python_later_has_them)
 
 TEST_UNLESS(python_lacks, without_lines_frames_have_their_file)
 {
-	struct proc *work = start_python("1", NULL);
-	struct proc *tool = trace_scenes(work, "profile", "-F", "997");
+	struct proc *tool = trace_scenes("profile", "-F", "997", NULL);
 
 	CHECK_LACKS(tool->out, ".py:");
 	leave_python(tool->out);
 	CHECK(folded_count(tool->out, NULL, "scenes (scenes.py);spin (scenes.py)") > 0);
 	CHECK(folded_count(tool->out, NULL, "until_end (scenes.py);scenes (scenes.py)") > 0);
-}
-
-static struct proc *trace_growth(const char *tool, const char *option, const char *value,
-				 const char *extra)
-{
-	struct proc *work = start_python("1", NULL);
-
-	return trace_pid(work, tool, "-U", "-f", option, value, extra);
 }
 
 TEST_UNLESS(python_lacks, stacks_of_memory_have_them)
@@ -615,11 +587,12 @@ TEST_UNLESS(python_lacks, stacks_of_memory_have_them)
 						{ "pagefaults", "--unwind", "auto" } };
 
 	for (size_t i = memleak_lacks() ? 1 : 0; i < 2; i++) {
-		struct proc *tool = trace_growth(tools[i][0], tools[i][1], tools[i][2], NULL);
+		const char *const *words = tools[i];
+		struct proc *tool = trace_scenes(words[0], words[1], words[2], NULL);
 
 		CHECK(folded_count(leave_python(tool->out), NULL,
 				   "scenes (scenes.py);grow (scenes.py)") > 0);
-		tool = trace_growth(tools[i][0], tools[i][1], tools[i][2], "--no-python");
+		tool = trace_scenes(words[0], words[1], words[2], "--no-python");
 		CHECK_INTERPRETER(tool);
 		CHECK_LACKS(tool->out, ".py)");
 	}
@@ -632,8 +605,7 @@ TEST_UNLESS(python_lacks, who_wants_none_has_the_interpreters_functions)
 						  { "profile", "--unwind", "fp" } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
-		struct proc *tool = trace_scenes(start_python("1", NULL), options[i][0],
-						 options[i][1], options[i][2]);
+		struct proc *tool = trace_scenes(options[i][0], options[i][1], options[i][2], NULL);
 
 		CHECK_LACKS(tool->out, ".py");
 		if (!options[i][2])
