@@ -12,7 +12,6 @@
 #define CODE_ADDR  0x1000
 #define CODE_BYTES 64
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 const char *__lsan_default_suppressions(void);
 
 /* libdw (0.188) forgets the rows of a line program that turns out to be broken. */
