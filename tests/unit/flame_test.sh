@@ -316,12 +316,8 @@ what is this' | "$flame" --output "$dir/closed.svg" 2>&- &&
 	grep -q "^flame: standard output: closed or read-only" "$dir/err"
 }
 
-for test in picture_adds_up merged_frames_add_up table_adds_up names_choose merging_adds_up \
-	differences differences_by_duration differences_in_one_file what_is_equal_has_no_colour \
-	remarks_are_no_functions fractions_are_scaled differences_of_fractions \
-	digits_without_space_are_rounded a_table_of_differences growth_beyond_the_noise_has_a_status \
-	shares_of_runs_are_compared unknown_noise_is_reported vanished_stacks_have_a_width \
-	closed_descriptors_are_not_used_for_files; do
+# In the order of this file: later ones compare with what earlier ones have written.
+for test in $(sed -n 's/^test_\(.*\)()$/\1/p' tests/unit/flame_test.sh); do
 	"test_$test"
 	result "$test" $?
 done
