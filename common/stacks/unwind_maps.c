@@ -343,8 +343,9 @@ static void *run_installer(void *arg)
 	struct order orders[MAX_ORDERS];
 	ssize_t n_bytes;
 
-	while ((n_bytes = read(maps->installer_pipe[0], orders, sizeof(orders))) > 0) {
-		uint32_t n = (uint32_t)n_bytes / sizeof(*orders);
+	/* after a failed read the orders are still there, and others wait for them */
+	while ((n_bytes = read(maps->installer_pipe[0], orders, sizeof(orders))) != 0) {
+		uint32_t n = n_bytes > 0 ? (uint32_t)n_bytes / sizeof(*orders) : 0;
 
 		for (uint32_t i = 0, done; i < n; i += done) {
 			done = orders[i].is_out ? drop_installed(maps, &orders[i])
