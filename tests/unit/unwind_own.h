@@ -3,6 +3,7 @@
 #ifndef UNWIND_OWN_H
 #define UNWIND_OWN_H
 
+#include "base/mem.h"
 #include "unwind/unwind_procs.h"
 
 #define OWN_MAPPINGS 65536
