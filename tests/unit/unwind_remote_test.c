@@ -359,6 +359,21 @@ TEST(a_copied_stack_ends_in_code_of_java)
 	CHECK_EQ(reason, UNWIND_BAD_RULE);
 }
 
+/* Layout of blocks of code as tests make them; heaps and segments follow. */
+static const struct hotspot_layout block_layout = {
+	.header_bytes = 16,
+	.block_used = 8,
+	.blob_bytes = 64,
+	.method = 16,
+	.code_begin = 24,
+	.code_end = 32,
+	.name = 40,
+	.frame_words = 48,
+	.frame_complete = 52,
+	.compile_id = 52,
+	.has_code_addresses = true,
+};
+
 /*
  * Blocks of code that were freed and merged keep their parts' entries in the map of segments. Stubs
  * that follow a method are entered by a call from it, or after its frame has gone.
@@ -386,20 +401,10 @@ TEST(a_compiled_method_is_found_through_many_segments)
 	block.end = (uint64_t)&block.code[sizeof(block.code)];
 	for (size_t i = 8 - 5; i < sizeof(block.code); i += 8)
 		block.code[i] = 0xe8; /* call */
-	*l = (struct hotspot_layout){ .heaps[0] = { base, base + sizeof(segments) * SEGMENT,
-						    (uint64_t)segments },
-				      .log2_segment = 5,
-				      .header_bytes = 16,
-				      .block_used = 8,
-				      .blob_bytes = 64,
-				      .method = 16,
-				      .code_begin = 24,
-				      .code_end = 32,
-				      .name = 40,
-				      .frame_words = 48,
-				      .frame_complete = 52,
-				      .compile_id = 52,
-				      .has_code_addresses = true };
+	*l = block_layout;
+	l->heaps[0] = (struct hotspot_heap){ base, base + sizeof(segments) * SEGMENT,
+					     (uint64_t)segments };
+	l->log2_segment = 5;
 	view = (struct unwind_view){ getpid(), own->tables, mappings, 1, .runtime = &runtime };
 	CHECK_EQ(walk(&(struct unwind_regs){ .ip = ip, .sp = (uint64_t)stack }, ours, MAX_FRAMES),
 		 2);
@@ -431,22 +436,11 @@ static void compile(const uint8_t *bytes, size_t n)
 	if (n)
 		memcpy(compiled.code, bytes, n);
 	compiled.code[200 + 3] = compiled.code[300 + 3] = 0xe8; /* call */
-	runtime.hotspot = (struct hotspot_layout){
-		.heaps[0] = { (uint64_t)&compiled, compiled.end, (uint64_t)segments },
-		.log2_segment = 10,
-		.header_bytes = 16,
-		.block_used = 8,
-		.blob_bytes = 64,
-		.method = 16,
-		.code_begin = 24,
-		.code_end = 32,
-		.name = 40,
-		.frame_words = 48,
-		.frame_complete = 52,
-		.compile_id = 52,
-		.has_code_addresses = true,
-		.has_x87 = true,
-	};
+	runtime.hotspot = block_layout;
+	runtime.hotspot.heaps[0] =
+		(struct hotspot_heap){ (uint64_t)&compiled, compiled.end, (uint64_t)segments };
+	runtime.hotspot.log2_segment = 10;
+	runtime.hotspot.has_x87 = true;
 	view = (struct unwind_view){ getpid(), own->tables, mappings, 1, .runtime = &runtime };
 }
 

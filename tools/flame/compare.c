@@ -182,7 +182,7 @@ static double find_excess(const struct comparison *c, const struct entry *entry)
 	return runs > 0 ? larger_of(variance / runs, 1) : 1;
 }
 
-/* Scales a side's mean. Returns the variance that all functions let expect of the scaled mean. */
+/* Scales a side's mean. Returns the variance of the scaled mean, estimated from all functions. */
 static double scale_side(const struct comparison *c, struct entry *entry, enum side side)
 {
 	struct values *values = &entry->sides[side];
@@ -192,7 +192,7 @@ static double scale_side(const struct comparison *c, struct entry *entry, enum s
 	return c->scales[side] * c->scales[side] * variance / c->runs[side];
 }
 
-/* Sets growth and noise: the deviation that one of all functions exceeds by chance so rarely. */
+/* Sets growth and noise: of ONE_FALSE_IN pairs of equal sides, one has a growth above the noise. */
 static void measure(const struct comparison *c, struct entry *entry)
 {
 	double variance = find_excess(c, entry);
