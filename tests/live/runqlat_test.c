@@ -198,8 +198,8 @@ TEST(late_threads_are_listed_with_who_ran_instead)
 		if (sscanf(line, "%*d:%*d:%*d %*d wakee %d %u %n", &tid, &latency_us, &length) != 2)
 			continue;
 		n_lines++;
-		n_after_waker += sscanf(line + length, "waker %d", &prev_tid) == 1 &&
-				 prev_tid == waker;
+		n_after_waker +=
+			sscanf(line + length, "waker %d", &prev_tid) == 1 && prev_tid == waker;
 		CHECK_EQ(tid, work->pid);
 		CHECK(latency_us >= 1);
 	}
