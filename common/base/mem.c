@@ -15,7 +15,7 @@
 #define KEPT_BLOCK_BYTES (32 << 20)  /* maximum of M_MMAP_THRESHOLD, mallopt(3) */
 #define USUAL_BYTES	 (128 << 10) /* default of both thresholds, mallopt(3) */
 
-static void *check_allocated(void *p)
+void *mem_check(void *p)
 {
 	if (!p) {
 		msg_errno(-ENOMEM, "memory: allocation failed");
@@ -26,22 +26,22 @@ static void *check_allocated(void *p)
 
 void *mem_zalloc(size_t n, size_t size)
 {
-	return check_allocated(calloc(n ? n : 1, size ? size : 1));
+	return mem_check(calloc(n ? n : 1, size ? size : 1));
 }
 
 void *mem_realloc(void *p, size_t n, size_t size)
 {
-	return check_allocated(reallocarray(p, n ? n : 1, size));
+	return mem_check(reallocarray(p, n ? n : 1, size));
 }
 
 char *mem_strdup(const char *s)
 {
-	return check_allocated(strdup(s));
+	return mem_check(strdup(s));
 }
 
 char *mem_strndup(const char *s, size_t n)
 {
-	return check_allocated(strndup(s, n));
+	return mem_check(strndup(s, n));
 }
 
 char *mem_printf(const char *fmt, ...)
@@ -53,7 +53,7 @@ char *mem_printf(const char *fmt, ...)
 	va_start(ap, fmt);
 	len = vasprintf(&s, fmt, ap);
 	va_end(ap);
-	return check_allocated(len < 0 ? NULL : s);
+	return mem_check(len < 0 ? NULL : s);
 }
 
 char *mem_escape(const char *s)

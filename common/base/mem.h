@@ -8,6 +8,9 @@
 
 #include <stddef.h>
 
+/* Returns p, the result of an allocation; ends the process if that is NULL. */
+void *mem_check(void *p);
+
 /* Returns a zeroed block of n elements; overflow of n * size counts as out of memory. */
 void *mem_zalloc(size_t n, size_t size) __attribute__((malloc));
 

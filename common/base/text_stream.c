@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Streams that are written to memory; see text_stream.h. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/msg.h"
 #include "base/text_stream.h"
 
 #define FIRST_BYTES 256
@@ -35,11 +33,7 @@ static ssize_t write_text(void *cookie, const char *part, size_t n)
 void text_stream_open(struct text_stream *s)
 {
 	*s = (struct text_stream){ .cap = FIRST_BYTES, .text = mem_zalloc(FIRST_BYTES, 1) };
-	s->f = fopencookie(s, "w", (cookie_io_functions_t){ .write = write_text });
-	if (!s->f) {
-		msg_errno(-errno, "memory: allocation failed");
-		exit(1);
-	}
+	s->f = mem_check(fopencookie(s, "w", (cookie_io_functions_t){ .write = write_text }));
 }
 
 const char *text_stream_text(struct text_stream *s)

@@ -3,12 +3,10 @@
  * Ranges of mapped memory; see ranges.h. Ranges are in a search tree and don't overlap each other.
  * Overlapping ranges compare as equal, so a search finds a range that overlaps the key.
  */
-#include <errno.h>
 #include <search.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "base/msg.h"
 #include "base/order.h"
 #include "memleak/ranges.h"
 
@@ -57,10 +55,7 @@ static struct range *take(struct ranges *ranges, struct range *r)
 
 static void put(struct ranges *ranges, struct range *r)
 {
-	if (!tsearch(r, &ranges->tree, compare)) {
-		msg_errno(-ENOMEM, "memory: allocation failed");
-		exit(1);
-	}
+	mem_check(tsearch(r, &ranges->tree, compare));
 	r->next = ranges->first;
 	r->link = &ranges->first;
 	if (r->next)
