@@ -215,7 +215,10 @@ __noinline int v8_name_frame(__u32 slot, __u32 i)
 	return naming->is_new;
 }
 
-/* Names the frames of a chunk. Returns 0 after the last one. Not unrolled, as in Python's walk. */
+/*
+ * Names the frames of a chunk. Returns 0 after the last one. Not unrolled: the kernel's check of
+ * the total stack depth follows each call instruction.
+ */
 __noinline int v8_name_some(__u32 slot, __u32 chunk)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
