@@ -84,7 +84,8 @@ struct hotspot_walk {
 	__u64 blob;	    /* the blob's address; 0: interpreted */
 	__u64 method;	    /* struct Method; 0: a stub */
 	__u64 constant_at;  /* the method's ConstMethod */
-	__u64 pool, symbol; /* its constant pool, the name of the method's class */
+	__u64 pool, holder; /* its constant pool, and its class */
+	__u64 symbol;	    /* the class's name */
 	__u64 symbol_end;   /* the class name's last letters */
 	__u64 fingerprint;
 	__u32 compile_id;

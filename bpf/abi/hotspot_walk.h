@@ -424,6 +424,7 @@ UNWIND_INLINE bool hotspot_saves(const struct hotspot_walk *w)
  */
 UNWIND_INLINE __u32 hotspot_find_saved(struct unwind_state *s, struct hotspot_walk *w)
 {
+	unwind_depend(s);
 	for (int i = 0; i < 3; i++) {
 		__u32 from = HOTSPOT_SAVED_RSP + i * HOTSPOT_VECTORS;
 
@@ -442,6 +443,13 @@ UNWIND_INLINE bool hotspot_is_return(struct unwind_state *s, struct hotspot_walk
 	return hotspot_has(&w->layout, address) && hotspot_follows_call(s, w, address);
 }
 
+/* Moves on to the caller. HotSpot's code does not preserve the extra register. */
+UNWIND_INLINE int hotspot_arrive(struct unwind_state *s, __u64 ip, __u64 sp, __u64 bp)
+{
+	s->has_extra = false;
+	return unwind_arrive(s, ip, sp, bp);
+}
+
 /*
  * Leaves a frame of known size. is_sure: a call has certainly been made from it. Only stubs are
  * called by native code, too.
@@ -456,6 +464,7 @@ UNWIND_INLINE int hotspot_leave(struct unwind_state *s, struct hotspot_walk *w, 
 	if (!unwind_read(s, &saved, sizeof(saved), cfa - sizeof(saved)) ||
 	    (w->bp_off && !unwind_read(s, &saved.bp, sizeof(saved.bp), cfa + w->bp_off)))
 		return UNWIND_FAULT;
+	unwind_note(s, cfa - sizeof(__u64), saved.return_address);
 	if (!hotspot_has(&w->layout, saved.return_address)) {
 		if (w->method)
 			return UNWIND_BAD_RULE;
@@ -463,7 +472,9 @@ UNWIND_INLINE int hotspot_leave(struct unwind_state *s, struct hotspot_walk *w, 
 	}
 	if (!is_sure && !hotspot_follows_call(s, w, saved.return_address))
 		return UNWIND_BAD_RULE;
-	return unwind_arrive(s, saved.return_address, cfa, w->has_saved_bp ? saved.bp : s->bp);
+	if (w->has_saved_bp)
+		s->bp_at = cfa + (w->bp_off ? w->bp_off : -(__s32)sizeof(saved));
+	return hotspot_arrive(s, saved.return_address, cfa, w->has_saved_bp ? saved.bp : s->bp);
 }
 
 /* Returns the address of a handler to which deoptimized frames return. */
@@ -482,6 +493,7 @@ UNWIND_INLINE __u64 hotspot_original_pc(struct unwind_state *s, const struct hot
 	if ((s->ip != hotspot_deopt(w, 0) && s->ip != hotspot_deopt(w, 1)) ||
 	    at >= w->frame_bytes || !unwind_read(s, &pc, sizeof(pc), s->sp + at))
 		return 0;
+	unwind_note(s, s->sp + at, pc);
 	return pc >= w->begin && pc < w->end ? pc : 0;
 }
 
@@ -591,8 +603,8 @@ UNWIND_INLINE bool hotspot_read_method(struct unwind_state *s, struct hotspot_wa
 	    !unwind_read(s, w->constant, HOTSPOT_CONST_BYTES, w->constant_at))
 		return false;
 	w->pool = hotspot_constant(w, __u64, const_pool);
-	if (!unwind_read(s, &w->symbol, 8, w->pool + l->pool_holder) ||
-	    !unwind_read(s, &w->symbol, 8, w->symbol + l->class_name) ||
+	if (!unwind_read(s, &w->holder, 8, w->pool + l->pool_holder) ||
+	    !unwind_read(s, &w->symbol, 8, w->holder + l->class_name) ||
 	    !unwind_read(s, &w->length, sizeof(w->length), w->symbol + l->symbol_length) ||
 	    !w->length)
 		return false;
@@ -624,18 +636,23 @@ UNWIND_INLINE int hotspot_leave_by_bp(struct unwind_state *s)
 {
 	struct unwind_frame_record record;
 
+	unwind_use_bp(s);
 	if (s->bp < s->sp || s->bp - s->sp >= 4096 ||
 	    !unwind_read(s, &record, sizeof(record), s->bp))
 		return UNWIND_BAD_RULE;
-	return unwind_arrive(s, record.return_address, s->bp + sizeof(record), record.bp);
+	unwind_note(s, s->bp + sizeof(__u64), record.return_address);
+	s->bp_at = s->bp;
+	return hotspot_arrive(s, record.return_address, s->bp + sizeof(record), record.bp);
 }
 
 /* Converts a stub's rule to the frame's state. False if the rule is of another kind. */
-UNWIND_INLINE bool hotspot_take_rule(const struct unwind_state *s, struct hotspot_walk *w,
+UNWIND_INLINE bool hotspot_take_rule(struct unwind_state *s, struct hotspot_walk *w,
 				     const struct unwind_rule *rule)
 {
 	__u64 base = rule->kind == UNWIND_BP ? s->bp : s->sp;
 
+	if (rule->kind == UNWIND_BP)
+		unwind_use_bp(s);
 	w->to_cfa = base - s->sp + rule->cfa_off;
 	w->has_saved_bp = rule->bp_kind == UNWIND_BP_AT_CFA;
 	w->bp_off = rule->bp_off;
@@ -714,6 +731,7 @@ UNWIND_INLINE int hotspot_leave_entry(struct unwind_state *s, struct hotspot_wal
 {
 	__u64 ip, sp;
 
+	unwind_depend(s);
 	if (s->has_registers && s->bp - s->sp < hotspot_fixed_bytes(w))
 		return hotspot_leave_new_frame(s, w);
 	if (!hotspot_find_sender(s, w, &ip, &sp))
@@ -727,6 +745,7 @@ UNWIND_INLINE int hotspot_leave_adapter(struct unwind_state *s, struct hotspot_w
 {
 	__u64 name = hotspot_stub_name(s, w);
 
+	unwind_depend(s);
 	if (name == 0x6148646f6874654dULL) /* "MethodHa[ndles adapters]" */
 		return hotspot_leave_entry(s, w);
 	w->to_cfa = 8;
@@ -747,6 +766,7 @@ UNWIND_INLINE int hotspot_leave_continuation(struct unwind_state *s, const struc
 	const struct hotspot_layout *l = &w->layout;
 	__u64 at;
 
+	unwind_depend(s);
 	if (!unwind_read(s, &at, sizeof(at), unwind_thread_base(s) + 8) ||
 	    !unwind_read(s, &at, sizeof(at), at + l->dtv_entry) ||
 	    !unwind_read(s, &at, sizeof(at), at + l->thread_in_block) ||
@@ -847,7 +867,8 @@ UNWIND_INLINE bool hotspot_find_interpreted(struct unwind_state *s, struct hotsp
 /* Leaves the interpreted frame that was found. */
 UNWIND_INLINE int hotspot_leave_interpreted(struct unwind_state *s, const struct hotspot_walk *w)
 {
-	return unwind_arrive(s, w->words[11], hotspot_frame(w, 1), w->words[10]);
+	s->bp_at = s->bp;
+	return hotspot_arrive(s, w->words[11], hotspot_frame(w, 1), w->words[10]);
 }
 
 #endif

@@ -241,6 +241,18 @@ __noinline int stack_memory_note_far(__u32 slot, __u64 addr, __u32 n_words, __u6
 	return 0;
 }
 
+/* Records a distant word, which is its own digest. */
+static __always_inline void stack_memory_note_word(__u32 slot, __u64 addr, __u64 word)
+{
+	stack_memory_note_far(slot, addr, 1, word);
+}
+
+/* Returns true if what the walk reads has to be recorded. */
+static __always_inline bool stack_memory_records(const struct stack_scratch *scratch)
+{
+	return scratch->walk.recorder;
+}
+
 /* Records that the walk depends on the thread. selector: see struct stack_memory. */
 static __always_inline void stack_memory_note_thread(struct stack_scratch *scratch, __u64 selector,
 						     __u64 selected)
@@ -337,6 +349,8 @@ __noinline int stack_object_is(__u32 slot, __u64 at, __u64 digest)
 	    bpf_probe_read_user(scratch->record.object, n * sizeof(__u64),
 				(void *)(at & ~0ULL >> 8)))
 		return false;
+	if (n == 1)
+		return scratch->record.object[0] == digest;
 	return stack_digest(scratch->record.object, n) == digest;
 }
 
@@ -504,6 +518,15 @@ static __always_inline int stack_memory_note_far(__u32 slot, __u64 addr, __u32 n
 						 __u64 digest)
 {
 	return 0;
+}
+
+static __always_inline void stack_memory_note_word(__u32 slot, __u64 addr, __u64 word)
+{
+}
+
+static __always_inline bool stack_memory_records(const struct stack_scratch *scratch)
+{
+	return false;
 }
 
 static __always_inline void stack_memory_note_thread(struct stack_scratch *scratch, __u64 selector,

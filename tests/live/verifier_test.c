@@ -17,7 +17,8 @@
 
 #define MAX_INSNS	 20000
 #define MAX_OLD_INSNS	 30000 /* paid by those who trace such a Python */
-#define MAX_UPROBE_STACK 64    /* on Linux 7.2 what is beyond gets overwritten */
+#define MAX_JAVA_INSNS	 31000
+#define MAX_UPROBE_STACK 64 /* on Linux 7.2 what is beyond gets overwritten */
 #define LOG_BYTES	 (1 << 16)
 #define MAX_PROGRAMS	 32
 #define LOG_STATS	 4 /* BPF_LOG_STATS */
@@ -263,7 +264,7 @@ static const struct {
 			      RUNTIME_BIT(RUNTIME_PYTHON) | RUNTIME_BIT(RUNTIME_PYTHON_OLD),
 			      MAX_OLD_INSNS },
 	[WITH_NODE] = { " with node", RUNTIME_BIT(RUNTIME_V8), MAX_OLD_INSNS },
-	[WITH_JAVA] = { " with Java", RUNTIME_BIT(RUNTIME_HOTSPOT), MAX_OLD_INSNS },
+	[WITH_JAVA] = { " with Java", RUNTIME_BIT(RUNTIME_HOTSPOT), MAX_JAVA_INSNS },
 	[WITH_ALL] = { " with all runtimes", RUNTIME_ALL, 2 * MAX_OLD_INSNS },
 };
 
