@@ -18,7 +18,7 @@
 #include "base/rate_limit.h"
 #include "elf/elf64.h"
 
-/* A file of a runtime, found by recognise(); allocated together with the runtime's own data. */
+/* A file of a runtime, found by recognize(); allocated together with the runtime's own data. */
 struct runtime_file {
 	const struct runtime_code *code;
 	enum runtime_kind kind;
@@ -104,10 +104,10 @@ struct runtime_thread {
 
 struct runtime_code {
 	/*
-	 * Recognises a file of the runtime by its exported symbols, never by its name. NULL: not
+	 * Recognizes a file of the runtime by its exported symbols, never by its name. NULL: not
 	 * such a file, which is found out by a few small reads. Freed with free().
 	 */
-	struct runtime_file *(*recognise)(const struct elf64 *elf);
+	struct runtime_file *(*recognize)(const struct elf64 *elf);
 
 	/*
 	 * Fills in the layout of a process for BPF; look_again() finds details that are still

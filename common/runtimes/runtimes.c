@@ -136,13 +136,13 @@ void runtime_advice(char *text, size_t size, const char *advice, pid_t pid)
 		snprintf(text, size, "%s", advice);
 }
 
-struct runtime_file *runtime_recognise(const struct elf64 *elf)
+struct runtime_file *runtime_recognize(const struct elf64 *elf)
 {
 	struct runtime_file *file = NULL;
 
 	for (size_t i = 0; !file && i < ARRAY_SIZE(runtimes); i++)
 		if (runtimes[i].code)
-			file = runtimes[i].code->recognise(elf);
+			file = runtimes[i].code->recognize(elf);
 	return file;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The known managed runtimes: how to recognise them, which of them have their frames walked, and
+ * The known managed runtimes: how to recognize them, which of them have their frames walked, and
  * the options that give JIT code complete stacks and names (doc/runtimes.md).
  */
 #ifndef RUNTIMES_H
@@ -25,7 +25,7 @@ void runtime_advice(char *text, size_t size, const char *advice, pid_t pid);
  * Returns the description of a runtime's file, maybe of an unsupported version (refused); NULL:
  * another file. Freed with free().
  */
-struct runtime_file *runtime_recognise(const struct elf64 *elf);
+struct runtime_file *runtime_recognize(const struct elf64 *elf);
 
 /* Returns the size of struct pthread, as glibc exports it, in bytes; 0: not exported. */
 uint32_t runtime_thread_bytes(const struct elf64 *elf);

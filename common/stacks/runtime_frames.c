@@ -278,7 +278,7 @@ static struct part *read_part(const struct file *file)
 	if (!file->is_elf)
 		return part;
 	part->thread_bytes = runtime_thread_bytes(&file->elf);
-	part->runtime = runtime_recognise(&file->elf);
+	part->runtime = runtime_recognize(&file->elf);
 	runtime = part->runtime;
 	if (runtime)
 		msg_debug("%s: %s%s%s", file->name, runtime->title,

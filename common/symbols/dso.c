@@ -252,7 +252,7 @@ static void dso_drop_tables(struct dso *dso)
 	dso->cache->n_dropped++;
 }
 
-/* ---- ageing ---- */
+/* ---- aging ---- */
 
 void dso_hold(struct dso *dso)
 {

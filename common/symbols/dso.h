@@ -85,7 +85,7 @@ const struct known_name *known_names_add(struct known_names *names, struct idmap
 /* Frees all cached names of one file. */
 void known_names_free_offsets(struct known_names *names, struct idmap *offsets);
 
-/* Returns true if the cache has grown so much that ageing releases all names but the latest. */
+/* Returns true if the cache has grown so much that aging releases all names but the latest. */
 bool known_names_are_many(const struct known_names *names);
 
 /*

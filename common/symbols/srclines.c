@@ -366,7 +366,7 @@ static bool is_container(const Dwarf_Die *die)
 
 /*
  * Searches for inlined functions by nesting of entries in the unit. dwarf_getscopes() continues in
- * the abstract functions, which link-time optimisation may put into other units. True: an entry
+ * the abstract functions, which link-time optimization may put into other units. True: an entry
  * contains the address.
  */
 static bool find_inlined(Dwarf_Die *parent, uint64_t vaddr, unsigned int depth,

@@ -179,7 +179,7 @@ void usyms_preload(struct usyms *us, pid_t pid, uint32_t generation)
 	maps_release(s.maps);
 }
 
-/* ---- ageing ---- */
+/* ---- aging ---- */
 
 static bool is_full(const struct usyms *us)
 {

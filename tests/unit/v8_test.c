@@ -522,7 +522,7 @@ static int read_file(const char *path, struct v8_file *v8)
 	return err;
 }
 
-TEST(node_is_recognised_by_what_it_exports)
+TEST(node_is_recognized_by_what_it_exports)
 {
 	struct v8_file v8 = {};
 

@@ -144,7 +144,7 @@ static int open_file(const char *path)
 
 	if (fd < 0 || elf64_open(&elf, fd))
 		return -1;
-	o.file = v8_code.recognise(&elf);
+	o.file = v8_code.recognize(&elf);
 	close(fd);
 	if (!o.file || o.file->refused) {
 		fprintf(stderr, "%s: %s\n", path, o.file ? o.file->refused : "not V8");

@@ -97,7 +97,7 @@ static bool find_runtime(struct walker *walker, struct maps *maps)
 			instance->thread_bytes = runtime_thread_bytes(&file->elf);
 		if (instance->file)
 			continue;
-		instance->file = runtime_recognise(&file->elf);
+		instance->file = runtime_recognize(&file->elf);
 		if (instance->file)
 			instance->bias = m->start - elfsegs_vaddr(&file->segs, m->offset);
 	}

@@ -30,7 +30,7 @@
 #define REASONS_MAX   64
 #define REASON_BYTES  40
 #define DATA_MAX      (64u << 20)
-#define REASON_HEADER 48 /* bytes by which the table of reasons is recognised: three strings */
+#define REASON_HEADER 48 /* bytes by which the table of reasons is recognized: three strings */
 
 enum status {
 	STATUS_IDLE,
@@ -130,7 +130,7 @@ static void search_piece(struct go_goroutines *g, uint64_t addr, const uint64_t 
 			read_reasons(g, addr + i * 8);
 }
 
-/* Searches initialised data, which strings are in, piece by piece, until end_ns. */
+/* Searches initialized data, which strings are in, piece by piece, until end_ns. */
 static void search_segment(struct go_goroutines *g, const Elf64_Phdr *segment, uint64_t end_ns)
 {
 	uint64_t *words = mem_zalloc(1, PEEK_MAX_BYTES);

@@ -27,7 +27,7 @@ static struct build *build_of(const struct runtime_instance *instance)
 	return container_of(instance->file, struct build, file);
 }
 
-static struct runtime_file *recognise(const struct elf64 *elf)
+static struct runtime_file *recognize(const struct elf64 *elf)
 {
 	struct hotspot_tables tables;
 	struct build *build;
@@ -345,7 +345,7 @@ static void add_rows(const struct runtime_instance *instance, const struct runti
 }
 
 const struct runtime_code hotspot_code = {
-	.recognise = recognise,
+	.recognize = recognize,
 	.describe = describe,
 	.look_again = look_again,
 	.read = read_function,

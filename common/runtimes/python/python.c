@@ -23,7 +23,7 @@ static struct build *build_of(const struct runtime_instance *instance)
 	return container_of(instance->file, struct build, file);
 }
 
-static struct runtime_file *recognise(const struct elf64 *elf)
+static struct runtime_file *recognize(const struct elf64 *elf)
 {
 	struct python_file python;
 	struct build *build;
@@ -131,7 +131,7 @@ static size_t find_line(struct runtime_instance *instance, const struct runtime_
 }
 
 const struct runtime_code python_code = {
-	.recognise = recognise,
+	.recognize = recognize,
 	.describe = describe,
 	.look_again = look_again,
 	.read = read_function,

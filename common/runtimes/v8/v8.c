@@ -20,7 +20,7 @@ static struct build *build_of(const struct runtime_instance *instance)
 	return container_of(instance->file, struct build, file);
 }
 
-static struct runtime_file *recognise(const struct elf64 *elf)
+static struct runtime_file *recognize(const struct elf64 *elf)
 {
 	struct v8_file v8;
 	struct build *build;
@@ -59,7 +59,7 @@ static void release(struct runtime_instance *instance)
 }
 
 const struct runtime_code v8_code = {
-	.recognise = recognise,
+	.recognize = recognize,
 	.describe = describe,
 	.read = v8_function_read,
 	.resolve = resolve,
