@@ -29,7 +29,7 @@ static const struct opt opts[] = {
 	{ 0, "table", NULL, OPT_FLAG(struct options, table),
 	  "print a table of all functions instead of a picture", "merge" },
 	{ 0, "fail-over", "PERCENT", OPT_PARSED(struct options, limit, options_parse_limit),
-	  "exit with status 3 if a function grew by more" },
+	  "exit with status 3 if a function grew by more than PERCENT" },
 	{ 0, "durations", "A,B",
 	  OPT_PARSED(struct options, picture.before_scale, options_parse_durations),
 	  "compare values per time: BEFORE took A, AFTER took B" },

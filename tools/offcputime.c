@@ -38,7 +38,7 @@ static const struct opt opts[] = {
 	{ 'M', "max-block-time", "USEC", OPT_DURATION(struct options, max_ns, NS_PER_US),
 	  "count only waits of at most USEC" },
 	{ 0, "state", "LETTERS|MASK", OPT_PARSED(struct options, states, wait_states_parse),
-	  "count only waits in these states, as in ps, or bits" },
+	  "count only waits in these states (letters of ps, or a mask)" },
 	{ 0, "blocked", NULL, OPT_FLAG(struct options, blocked),
 	  "count only the time until the wake-up", "runnable" },
 	{ 0, "runnable", NULL, OPT_FLAG(struct options, runnable),

@@ -36,7 +36,7 @@ static const struct opt opts[] = {
 	{ 0, "throttled", NULL, OPT_FLAG(struct options, by_cause),
 	  "separate waits caused by CPU quotas from the rest" },
 	{ 0, "slower", "USEC", OPT_DURATION(struct options, slower_ns, NS_PER_US),
-	  "print waits of at least USEC, and who ran instead" },
+	  "print waits of at least USEC, and which thread ran instead" },
 	{},
 };
 

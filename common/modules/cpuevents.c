@@ -126,7 +126,7 @@ static void open_cpu(struct cpu_events *events, uint32_t cpu)
 		if (is_for_cpu(&events->kinds[i], cpu))
 			attach_on_cpu(events, &events->kinds[i], cpu);
 	if (events->gone_ns && events->gone_cpu == cpu)
-		msg_warn("CPU %u: offline for a while, not watched for %.3f s", cpu,
+		msg_warn("CPU %u: was offline, not watched for %.3f s", cpu,
 			 (double)(clock_now_ns() - events->gone_ns) / NS_PER_S);
 	else
 		msg_warn("CPU %u: came online, watched from now on", cpu);

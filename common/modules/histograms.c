@@ -105,7 +105,7 @@ static int check_histograms(struct run *run)
 		return -EINVAL;
 	if (run->is_metrics && (hists->in_ns || hists->in_ms))
 		return msg_error(
-			"-m and -N have no effect on --format prometheus, which uses seconds");
+			"-m and -N have no effect with --format prometheus, which uses seconds");
 	return 0;
 }
 

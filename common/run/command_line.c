@@ -31,7 +31,7 @@ static const struct opt common_opts[] = {
 	{ 0, "keep-bytes", "SIZE", OPT_SIZE(struct run, keep_bytes),
 	  "keep the newest files of a series, SIZE in total" },
 	{ 0, "when", "CONDITION", OPT_PARSED(struct run, capture.conditions, conditions_parse),
-	  "keep only reports around the time when it holds (repeatable)" },
+	  "keep only reports around a time CONDITION holds (repeatable)" },
 	{ 0, "before", "N", OPT_UINT(struct run, capture.before, 0, 1000),
 	  "with --when: keep N intervals before (default 3)" },
 	{ 0, "after", "N", OPT_UINT(struct run, capture.after, 0, 1000),

@@ -145,8 +145,8 @@ static void stop_watching(struct condition *condition)
 }
 
 /*
- * Reads the total of stalls. Returns its growth since an earlier total, which is older than the
- * window once the watch is.
+ * Reads the total of stalls. Returns its growth since an earlier total, which is at least a window
+ * old once the condition has been watched for longer.
  */
 static uint64_t update_stalls(struct condition *condition)
 {
@@ -414,7 +414,7 @@ static void rest(struct condition *condition, uint64_t used_ns)
 	if (condition->is_slow || rest_ns < condition->limit / 2)
 		return;
 	condition->is_slow = true;
-	msg_warn("%s: too many threads, read every %" PRIu64 " ms only: short stalls are missed",
+	msg_warn("%s: too many threads, read only every %" PRIu64 " ms: short stalls are missed",
 		 condition->text, (uint64_t)(rest_ns / NS_PER_MS));
 }
 

@@ -153,7 +153,7 @@ bool goroutine_waits_show(const struct run *run, const struct stack_key *key)
 
 /* ---- a look ---- */
 
-/* Returns the group of a marker, which it takes over; 0: there are `most` others. */
+/* Returns the group of a marker, which it takes over; 0: there are already `most` groups. */
 static uint32_t find_mark(struct goroutine_waits *waits, char *mark, size_t most)
 {
 	uint64_t hash = hash_text(mark) | 1;
@@ -302,8 +302,8 @@ static void choose_share(struct goroutine_waits *waits, uint64_t cpu_ns)
 }
 
 /*
- * Sets the timer to half the period, up to one and a half: out of step with the program's own.
- * Stops it if there is nothing to look at.
+ * Sets the timer to a random time of 0.5 to 1.5 periods, so that it is out of step with the
+ * program's own timers. Stops it if there is nothing to look at.
  */
 static void arm_timer(struct goroutine_waits *waits, uint64_t period_ns)
 {
@@ -344,8 +344,8 @@ static void print_totals(const struct goroutine_waits *waits)
 {
 	double distance_ms = (double)waits->distance_ns / (double)waits->n_looks / NS_PER_MS;
 
-	msg_info("goroutines: %llu microseconds of waits, estimated from %llu samples (one of "
-		 "a goroutine per %.0f ms; standard error of T ms: up to sqrt(%.0f x T) ms)",
+	msg_info("goroutines: %llu microseconds of waits, estimated from %llu samples (one "
+		 "per goroutine and %.0f ms; standard error of T ms: up to sqrt(%.0f x T) ms)",
 		 (unsigned long long)(waits->waits_ns / NS_PER_US),
 		 (unsigned long long)waits->n_looks, distance_ms, distance_ms);
 	if (waits->n_unnumbered)

@@ -23,7 +23,7 @@ static void check_return(const char *name, const char *frames)
 		SKIP("CPU %d can't be taken away", cpu);
 	proc_linger(tool, 200);
 	CHECK(put_cpu("1"));
-	CHECK(proc_wait_for(tool, text_of("CPU %d: offline for a while", cpu)));
+	CHECK(proc_wait_for(tool, text_of("CPU %d: was offline", cpu)));
 	work = work_start("spin", "-m", "300", "-c", text_of("%d", cpu));
 	work_do(work);
 	tool_stop(tool);

@@ -230,7 +230,7 @@ TEST(offcputime_hands_its_option_on)
 
 	check_lock(lock_line(tool, "\"name\":\"contend:static_lock\""), "mutex", (uint64_t)rounds(),
 		   "holder");
-	CHECK_HAS(tool->err, "offcputime: --locks has become the tool locks\n");
+	CHECK_HAS(tool->err, "offcputime: --locks: runs the tool locks\n");
 	CHECK_HAS(tool->err, "\nlocks: ");
 }
 

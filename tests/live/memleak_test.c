@@ -623,7 +623,7 @@ TEST_UNLESS(windows_lack, windows_claim_nothing_about_the_rest)
 	struct proc *tool = trace_pid(work, "memleak", TEXT, "-s", "3", "--duty-cycle=50");
 
 	CHECK(share_traced(tool) > 0);
-	CHECK_HAS(tool->err, ", one address in 3 (only their blocks are shown)\n");
+	CHECK_HAS(tool->err, ", one address in 3 (only blocks of these windows are shown)\n");
 	CHECK_LACKS(tool->err, "multiply");
 	CHECK_LACKS(tool->err, "give or take");
 }

@@ -153,8 +153,8 @@ static void define_function(const struct runtime_def *def, size_t size, void *ar
 }
 
 /*
- * Reads a thread's user stack, and if it has run since its state was read. Returns the id; 0: it
- * has none, or runs.
+ * Reads a thread's user stack; clears is_off_cpu if the thread has run since its state was read.
+ * Returns the stack's id; 0: no stack, or the thread runs.
  */
 static uint64_t read_user(struct snapshot *s, struct thread_state *t)
 {
@@ -461,7 +461,7 @@ static void print_lost_goroutines(const struct taken *taken)
 	if (taken->is_go && taken->why_none)
 		msg_warn("process %d: goroutines are not shown: %s", taken->pid, taken->why_none);
 	if (sweep->n > sweep->with_stack)
-		msg_info("process %d: %llu of %llu goroutines without stack: %llu running, %llu "
+		msg_info("process %d: %llu of %llu goroutines without a stack: %llu running, %llu "
 			 "changed while they were read, %llu incomplete",
 			 taken->pid, (unsigned long long)(sweep->n - sweep->with_stack),
 			 (unsigned long long)sweep->n, (unsigned long long)sweep->running,
@@ -482,10 +482,11 @@ void snapshot_print_losses(const struct snapshot *s)
 			 "from outside",
 			 (unsigned long long)s->n_cut, (unsigned long long)n_stacks);
 	if (s->n_on_cpu)
-		msg_info("%llu of %llu threads without stack: running",
+		msg_info("%llu of %llu threads without a stack: running",
 			 (unsigned long long)s->n_on_cpu, (unsigned long long)s->n_threads);
 	if (s->n_denied)
-		msg_warn("%llu of %llu threads without stack: access denied (needs CAP_SYS_PTRACE)",
+		msg_warn("%llu of %llu threads without a stack: access denied (needs "
+			 "CAP_SYS_PTRACE)",
 			 (unsigned long long)s->n_denied, (unsigned long long)s->n_threads);
 	if (s->n_without_kernel)
 		msg_info("%llu kernel stacks not read (needs root)",

@@ -255,8 +255,8 @@ void leak_probes_print(const struct leak_probes *probes)
 	}
 	if (options->sample > 1)
 		snprintf(sample, sizeof(sample), ", one address in %u", options->sample);
-	msg_info("allocations traced for %.1f %% of the time, in %u window%s%s (only their blocks "
-		 "are shown)",
+	msg_info("allocations traced for %.1f %% of the time, in %u window%s%s (only blocks of "
+		 "these windows are shown)",
 		 100 * (double)windows->open_ns / duration_ns, windows->n_opened,
 		 windows->n_opened == 1 ? "" : "s", sample);
 }

@@ -37,7 +37,7 @@ int run_locks(int argc, char **argv)
 
 	msg_set_name(old_name);
 	msg_quiet = find_word(argc, argv, "--quiet");
-	msg_info(OPTION " has become the tool locks");
+	msg_info(OPTION ": runs the tool locks");
 	program = child_find_tool(old_name, locks);
 	drop_word(argc, argv, find_word(argc, argv, OPTION));
 	argv[0] = locks;
