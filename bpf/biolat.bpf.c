@@ -219,7 +219,7 @@ static __always_inline void own_flush(struct biolat_request *request)
 	own_by_kernel(request, PROCESS_FLUSH);
 }
 
-/* Inlined: calls nest no deeper than eight functions. */
+/* Inlined, since the verifier allows at most eight nested calls. */
 static __always_inline void take_stack(void *ctx, struct biolat_request *request)
 {
 	request->user_id = stack_intern_user(ctx);
@@ -598,8 +598,8 @@ static __always_inline bool is_on_device(struct request *rq)
 
 /*
  * Returns the request's element, with its owner if requested; NULL: not wanted, or lost. Since 6.5
- * only flushes have no start event, and other requests without an owner are not counted: the task
- * that issues a request may be any.
+ * only flushes have no start event, and other requests without an owner are not counted: any task
+ * may issue a request.
  */
 static __always_inline struct biolat_request *find_issued(__u64 *ctx, struct request *rq,
 							  bool with_stack)
@@ -645,7 +645,10 @@ int stack_issue(__u64 *ctx)
 
 /* ---- bios at the top, instead of requests ---- */
 
-/* Returns true for bios to the chosen device or, without one, to devices that no other holds. */
+/*
+ * Returns true for bios to the chosen device or, without one, to devices on which no other device
+ * is stacked.
+ */
 static __always_inline bool is_wanted_top(struct bio *bio)
 {
 	struct block_device *device;
@@ -784,7 +787,10 @@ int BPF_PROG(biolat_bio_complete, struct request_queue *queue, struct bio *bio)
 	return 0;
 }
 
-/* A global function, for numbers: the verifier checks it once, not once per bio of a request. */
+/*
+ * Takes a number, as a global function has to: the verifier checks it once, not once per bio of a
+ * request.
+ */
 __noinline int bio_end_at(__u64 bio, __s32 status)
 {
 	bio_end((void *)bio, status);

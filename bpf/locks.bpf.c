@@ -78,7 +78,7 @@ static __always_inline struct lock_sum *lock_find_sum(const struct lock_key *key
 		return sum;
 	if (!bpf_map_update_elem(table, key, &none, BPF_NOEXIST))
 		lock_announce(key);
-	return bpf_map_lookup_elem(table, key); /* another CPU may have inserted it */
+	return bpf_map_lookup_elem(table, key); /* another CPU may have inserted the key */
 }
 
 static __always_inline void lock_count(const struct lock_key *key, __u64 ns, __u64 runnable_ns)

@@ -133,7 +133,7 @@ static __always_inline struct fault_sum *find_sum(const struct fault_key *key)
 	if (sum)
 		return sum;
 	bpf_map_update_elem(table, key, &empty, BPF_NOEXIST);
-	return bpf_map_lookup_elem(table, key); /* another CPU may have inserted it */
+	return bpf_map_lookup_elem(table, key); /* another CPU may have inserted the key */
 }
 
 static __always_inline void count_row(struct vm_area_struct *vma, const struct fault_key *key,
@@ -212,7 +212,7 @@ static __always_inline bool is_next_try(const struct task_state *state, __u64 ad
 	return (flags & FAULT_FLAG_TRIED) || (state->had_own_lock && !fault_has_own_lock(flags));
 }
 
-/* Starts a measurement. No registers: the kernel reads memory on the task's behalf, no fault. */
+/* Starts a measurement. regs is NULL if the kernel reads memory on the task's behalf: no fault. */
 SEC("fentry/handle_mm_fault")
 int BPF_PROG(latency_begin, struct vm_area_struct *vma, unsigned long addr, unsigned int flags,
 	     struct pt_regs *regs)

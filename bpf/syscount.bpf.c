@@ -171,7 +171,7 @@ static __always_inline void count_in_table(const struct call *call, struct task_
 		if (!bpf_map_update_elem(table, &key, &first, BPF_NOEXIST))
 			return;
 		calls = bpf_map_lookup_elem(table,
-					    &key); /* another CPU inserted it, or it is full */
+					    &key); /* inserted by another CPU, or table full */
 	}
 	if (calls)
 		__sync_fetch_and_add(calls, 1);

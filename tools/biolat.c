@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Is it the disk? Measures block requests from their issue to the driver until their completion, if
- * requested also their time in the queue, as histograms; counts requests that fail or are in
- * flight.
+ * Is it the disk? Measures block requests from their issue to the driver to their completion and,
+ * if requested, their time in the queue, as histograms; counts requests that fail or are in flight.
  */
 #include "abi/biolat.h"
 #include "base/clock.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What does a process do now, when it hangs? Reads all threads with their state, system call and
- * stacks, the goroutines of Go programs, and who has the lock that others wait for: once, from
- * outside, without BPF, and without stopping the process.
+ * stacks, the goroutines of Go programs, and which threads have the locks that other threads wait
+ * for: once, from outside, without BPF, and without stopping the process.
  */
 #include <errno.h>
 #include <stdlib.h>

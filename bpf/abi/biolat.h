@@ -33,7 +33,10 @@ enum biolat_time {
 	TIMES,
 };
 
-/* Key of BY_PARTS: disk number, operation, its classes, time. KEY_HAS_...: parts that it has. */
+/*
+ * Key of BY_PARTS: disk number, operation, its classes, time. KEY_HAS_...: the parts that the key
+ * has.
+ */
 #define KEY_OP_SHIFT	32
 #define KEY_CLASS_SHIFT 40
 #define KEY_TIME_SHIFT	48
@@ -49,8 +52,8 @@ enum biolat_class {
 };
 
 /*
- * Process ids for writes by the kernel's workers, most of them write-back of files, and for the
- * block layer's flushes of a disk's cache, each for all tasks that wait for one.
+ * Process ids for requests of no process: writes by the kernel's workers, mostly write-back of
+ * files; and the block layer's flushes of a disk's cache, each for all tasks that wait for one.
  */
 #define PROCESS_WRITEBACK 0xffffffffU
 #define PROCESS_FLUSH	  0xfffffffeU
@@ -90,7 +93,7 @@ struct biolat_request {
 		__u32 unplaced;
 		__u32 parts; /* bio: parts that are not completed */
 	};
-	/* of a bio when it is submitted: drivers change it */
+	/* of a bio: number of its disk at submission, since drivers change the bio's disk later */
 	__u32 disk_number;
 	__u64 sector;
 	__u32 flags;

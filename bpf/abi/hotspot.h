@@ -24,8 +24,8 @@ struct hotspot_layout {
 	__u64 call_stub; /* return address of the stub through which C++ calls Java */
 	__u64 interpreter_low, interpreter_high;
 	/*
-	 * Stubs to which a virtual thread's outermost frame on the stack returns, since the frames
-	 * beyond it are in the heap, and a return address in the carrier's frame below them all
+	 * Stubs to which a virtual thread's outermost frame on the stack returns if its callers'
+	 * frames are in the heap; and the return address in the carrier's frame below
 	 * (Continuation.enterSpecial). high 0: unknown.
 	 */
 	__u64 continuation_low, continuation_high, continuation_return;

@@ -5,8 +5,8 @@
  * functions declared below, which the kernel's verifier checks one by one.
  *
  * A compiled method has a fixed frame: at a return address the caller's stack begins frame_bytes
- * above sp, with the return address and rbp below it. An interrupted instruction may be where the
- * frame doesn't exist yet, or no longer, as its bytes show; a return address found there has to
+ * above sp, with the return address and rbp below it. At an interrupted instruction, the frame may
+ * not exist yet, or no longer, as the instruction's bytes show; a return address found there has to
  * follow a call.
  */
 #ifndef ABI_HOTSPOT_WALK_H
@@ -20,8 +20,8 @@
 #define HOTSPOT_POLLS	       5  /* instructions from an epilogue's "pop %rbp" to "ret" */
 #define HOTSPOT_PUSHED_WORDS   8
 #define HOTSPOT_DROPS	       112 /* bytes of code in which a method drops what it has pushed */
-#define HOTSPOT_MOVES	       4   /* instructions in it that move rsp */
-#define HOTSPOT_SAVED_RSP      88  /* location of rsp where all registers are saved */
+#define HOTSPOT_MOVES	       4   /* instructions that move rsp in these bytes */
+#define HOTSPOT_SAVED_RSP      88  /* offset of rsp where all registers are saved */
 #define HOTSPOT_VECTORS	       256 /* bytes of all vector registers' halves */
 #define HOTSPOT_ARGUMENT_BYTES 2048
 #define HOTSPOT_POPS	       8
@@ -30,7 +30,7 @@
 /* Notes that the current frame, of deoptimized code or in a stub, returns to pc. */
 UNWIND_INLINE void hotspot_note_pc(struct unwind_state *s, struct hotspot_walk *w, __u64 pc);
 
-/* Do what hotspot_returns(), hotspot_find_sub(), and so on do. */
+/* Call hotspot_returns(), hotspot_find_sub(), and so on. */
 UNWIND_INLINE bool hotspot_check_returns(struct hotspot_walk *w, __u32 at);
 UNWIND_INLINE __u32 hotspot_get_sub(struct hotspot_walk *w);
 UNWIND_INLINE __u32 hotspot_get_move(struct hotspot_walk *w, __u32 from);
@@ -46,7 +46,7 @@ UNWIND_INLINE const struct unwind_rule *hotspot_find_rule(struct unwind_state *s
 #define hotspot_u16(w, field) (*(__u16 *)((w)->block + ((w)->layout.field & 511)))
 #define hotspot_code(w, at)   ((w)->code[(at) & (HOTSPOT_CODE_BYTES - 1)])
 
-/* Return registers of frame 0; by name they would not exist on other machines. */
+/* Return registers of frame 0. Machines other than x86-64 don't have them by name. */
 UNWIND_INLINE __u64 hotspot_rax(const struct unwind_state *s)
 {
 	return unwind_register(&s->regs, 0);
@@ -161,7 +161,10 @@ UNWIND_INLINE bool hotspot_is_method(struct unwind_state *s, struct hotspot_walk
 
 /* ---- compiled methods ---- */
 
-/* Returns true for a return address: after a call, or where frames return to without one. */
+/*
+ * Returns true for a return address: one after a call, or one to which frames return without a
+ * call.
+ */
 UNWIND_INLINE bool hotspot_follows_call(struct unwind_state *s, struct hotspot_walk *w,
 					__u64 address)
 {
@@ -206,7 +209,7 @@ UNWIND_INLINE __u32 hotspot_poll_bytes(const struct hotspot_walk *w, __u32 at)
 	return a == 0xc5 && c == 0x77 ? 3 : 0; /* vzeroupper */
 }
 
-/* Returns true if from there on, code only polls and returns. */
+/* Returns true if the code from there on only polls and returns. */
 UNWIND_INLINE bool hotspot_returns(const struct hotspot_walk *w, __u32 at)
 {
 	for (int i = 0; i < HOTSPOT_POLLS; i++) {
@@ -419,8 +422,9 @@ UNWIND_INLINE bool hotspot_saves(const struct hotspot_walk *w)
 }
 
 /*
- * Returns the bytes that x87 code pushes before it calls a routine: all general registers, rsp five
- * words below its value, then vectors, maybe their upper halves, and arguments. 0: not found.
+ * Returns the bytes that x87 code pushes before it calls a routine: all general registers, with rsp
+ * stored five words below the address that it holds, then vectors, maybe their upper halves, and
+ * arguments. 0: not found.
  */
 UNWIND_INLINE __u32 hotspot_find_saved(struct unwind_state *s, struct hotspot_walk *w)
 {
@@ -507,8 +511,9 @@ UNWIND_INLINE bool hotspot_is_frame(struct unwind_state *s, struct hotspot_walk 
 }
 
 /*
- * Returns the bytes that an interrupted method has pushed on its frame: comparing strings pushes a
- * word, searching in one also the former stack pointer, which lies nearby. 0: not found.
+ * Returns the bytes that an interrupted method has pushed on its frame: a comparison of strings
+ * pushes a word, a search in a string also the former stack pointer, which lies nearby. 0: not
+ * found.
  */
 UNWIND_INLINE __u32 hotspot_find_pushed(struct unwind_state *s, struct hotspot_walk *w)
 {
@@ -524,8 +529,8 @@ UNWIND_INLINE __u32 hotspot_find_pushed(struct unwind_state *s, struct hotspot_w
 }
 
 /*
- * Skips what the body has pushed, by its code. It comes first: the frame may have a former return
- * address where one would be if nothing was pushed.
+ * Skips what the body has pushed, as its code shows. This comes first, because the frame may have a
+ * former return address where one would be if nothing was pushed.
  */
 UNWIND_INLINE bool hotspot_judge_dropped(struct unwind_state *s, struct hotspot_walk *w)
 {
@@ -546,9 +551,9 @@ UNWIND_INLINE bool hotspot_judge_dropped(struct unwind_state *s, struct hotspot_
 }
 
 /*
- * If there is no return address above the frame, the code has pushed something, or is a stub that
- * follows a method: of a call in its body, which isn't linked yet, or of a poll, after the frame
- * has been removed.
+ * If there is no return address above the frame, either the code has pushed something, or it is a
+ * stub that follows a method: a stub for a call that isn't linked yet, or for a poll after the
+ * frame has been removed.
  */
 UNWIND_INLINE void hotspot_judge_all(struct unwind_state *s, struct hotspot_walk *w)
 {
@@ -726,7 +731,10 @@ UNWIND_INLINE int hotspot_leave_new_frame(struct unwind_state *s, struct hotspot
 	return unwind_arrive(s, record.return_address, sp, record.bp);
 }
 
-/* Leaves the interpreter, or an adapter of method handles, where rbp is not an own frame's. */
+/*
+ * Leaves the interpreter, or an adapter of method handles, where rbp doesn't point to a frame of
+ * its own.
+ */
 UNWIND_INLINE int hotspot_leave_entry(struct unwind_state *s, struct hotspot_walk *w)
 {
 	__u64 ip, sp;
@@ -740,7 +748,10 @@ UNWIND_INLINE int hotspot_leave_entry(struct unwind_state *s, struct hotspot_wal
 	return unwind_arrive(s, ip, sp, s->bp);
 }
 
-/* Leaves a stub without rules. Stubs of virtual calls have no frame; rules may be older. */
+/*
+ * Leaves a stub without rules. Stubs of virtual calls have no frame; the loader's rules may be
+ * older than the stub.
+ */
 UNWIND_INLINE int hotspot_leave_adapter(struct unwind_state *s, struct hotspot_walk *w)
 {
 	__u64 name = hotspot_stub_name(s, w);
@@ -826,9 +837,9 @@ UNWIND_INLINE bool hotspot_is_noted(const struct unwind_state *s, __u64 noted, _
 }
 
 /*
- * Returns true if an interrupted instruction of the interpreter runs the complete frame at rbp: a
- * frame has noted a stack pointer from its call of a method on until that returns. r13 is the same
- * while it jumps there, and rsp when it is back.
+ * Returns true if an interrupted instruction of the interpreter runs the complete frame at rbp. A
+ * frame notes its stack pointer when it calls a method, until that returns. r13 has the same value
+ * while the interpreter jumps to the method, and rsp when it is back.
  */
 UNWIND_INLINE bool hotspot_has_frame(const struct unwind_state *s, const struct hotspot_walk *w)
 {

@@ -42,7 +42,8 @@ struct stack_start {
 /*
  * A stack and one of its pages; its other pages are in the following elements. A page with a
  * different stamp belongs to another stack. Stacks with a runtime's frames may begin alike: then
- * the first element for their beginning has a selector only, whose value leads to the others.
+ * the first element for their beginning has only a selector, whose value leads to the element of
+ * each stack.
  */
 struct stack_memory {
 	struct stack_start start;
@@ -53,8 +54,8 @@ struct stack_memory {
 	__u32 n_pages;
 	__u32 far_pages;	  /* bits: pages with objects */
 	bool uses_bp, uses_extra; /* start.bp, start.extra must match */
-	__u8 n_failed;		  /* records in vain: not complete, or differed the next time */
-	__u8 n_walks;		  /* walks since then */
+	__u8 n_failed;		  /* recordings in vain: incomplete, or different the next time */
+	__u8 n_walks;		  /* walks since the last recording */
 	__u64 page_stamp;
 	struct stack_page page;
 };

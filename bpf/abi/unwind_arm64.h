@@ -154,15 +154,16 @@ UNWIND_INLINE void unwind_go_read_link(struct unwind_state *s, const struct unwi
 }
 
 /*
- * The signal trampoline has no rules: in the kernel since 5.8 (commit 87676cfca141), in C libraries
- * with their own. It is recognized by its instructions, as in other unwinders: "mov x8,
+ * The signal trampoline has no rules: the kernel's since 5.8 (commit 87676cfca141), nor that of a C
+ * library. It is recognized by its instructions, as in other unwinders: "mov x8,
  * #__NR_rt_sigreturn; svc #0".
  */
 #define UNWIND_SIGRETURN_CODE 0xd4000001d2801168ULL
 
 /*
  * glibc's __startcontext, to which a makecontext(3) function returns, has no caller; x29 is 0
- * there. The address before it has no rule. "mov x0, x19; cbnz x0, ...", maybe after "bti c".
+ * there. The address before it has no rule. Its code: "mov x0, x19; cbnz x0, ...", maybe after "bti
+ * c".
  */
 #define UNWIND_CONTEXT_MASK	0xff00001fffffffffULL
 #define UNWIND_CONTEXT_CODE	0xb5000000aa1303e0ULL

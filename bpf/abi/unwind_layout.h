@@ -185,7 +185,7 @@ struct unwind_state {
 	bool is_behind_signal; /* ip was interrupted by the signal whose frame was walked before */
 	bool uses_bp;	       /* the initial bp has determined the walk's path */
 	bool uses_extra;
-	bool in_runtime;    /* the walk has met frames of a runtime */
+	bool in_runtime;    /* the walk has reached frames of a runtime */
 	bool knows_returns; /* the slot's struct unwind_returns belongs to this walk */
 	bool is_framed;	    /* the last step followed a frame record without a rule */
 	/* locations from which bp and extra were read: an address, UNWIND_OWN or UNWIND_NOWHERE */

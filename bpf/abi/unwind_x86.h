@@ -210,8 +210,8 @@ UNWIND_INLINE void unwind_go_read_link(struct unwind_state *s, const struct unwi
 /*
  * A signal trampoline without a rule, such as musl's, is recognized by its instructions, as in
  * other unwinders: "mov $__NR_rt_sigreturn,%rax; syscall". They have nine bytes, compared as the
- * first eight and the last eight. In the call, before the kernel restores the registers, a thread
- * is after the last instruction, where rules have ended.
+ * first eight and the last eight. During the system call, until the kernel restores the registers,
+ * the thread's address is after the last instruction, beyond any rule.
  */
 #define UNWIND_SIGRETURN_BYTES 9
 #define UNWIND_SIGRETURN_FIRST 0x0f0000000fc0c748ULL
@@ -219,7 +219,7 @@ UNWIND_INLINE void unwind_go_read_link(struct unwind_state *s, const struct unwi
 
 /*
  * glibc's __start_context, to which a makecontext(3) function returns, has neither a rule nor a
- * caller. "mov %rbx,%rsp", followed by "mov (%rsp),%rdi" or by a test for a shadow stack.
+ * caller. Its code: "mov %rbx,%rsp", followed by "mov (%rsp),%rdi" or by a test for a shadow stack.
  */
 #define UNWIND_CONTEXT_CODE	   0x48243c8b48dc8948ULL
 #define UNWIND_CONTEXT_SHADOW_CODE 0x482504f764dc8948ULL

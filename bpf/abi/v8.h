@@ -44,7 +44,7 @@ V8_INLINE __u32 v8_small(__u64 word)
 #define V8_MAP_TYPE	     12 /* u16 */
 #define V8_SCRIPT_SOURCE     8
 #define V8_SCRIPT_NAME	     16
-#define V8_SCRIPT_LINE	     24 /* line of the script's first one */
+#define V8_SCRIPT_LINE	     24 /* line of its file at which the script begins */
 #define V8_SCRIPT_ID	     64
 #define V8_DEBUG_INFO_SCRIPT 16
 #define V8_STRING_LENGTH     12 /* u32 */

@@ -58,7 +58,9 @@ V8_INLINE __u64 v8_word(const __u64 *words, __u32 offset)
 	return words[offset >> 3 & (V8_WORDS - 1)];
 }
 
-/* Reads an object's first words, at its new place if it is being moved: *object is set to it. */
+/*
+ * Reads an object's first words, from its new location if it is being moved: sets *object to that.
+ */
 V8_INLINE bool v8_read_object(const struct v8_walk *w, __u64 *words, __u32 size, __u64 *object)
 {
 	if (!v8_is_object(*object) || !v8_read(w, words, size, *object - 1))
@@ -188,7 +190,7 @@ V8_INLINE __u64 v8_function_word(__u64 fingerprint)
 	return runtime_word(fingerprint | 16, fingerprint);
 }
 
-/* Returns the bytecode's offset by the slot that has it in the interpreter; 0: none. */
+/* Returns the bytecode's offset from the slot in which the interpreter stores it; 0: none. */
 V8_INLINE __u64 v8_offset(__u64 slot)
 {
 	return (__u32)slot ? 0 : v8_small(slot);
@@ -332,8 +334,8 @@ V8_INLINE __u32 v8_scope_names(const struct v8_layout *l, __u32 flags, __u32 n)
 
 /*
  * Reads the names of the ScopeInfo at `scope`, whose first words are in w->words, to w->words: the
- * name with its index, and the inferred name, if they are there; then the position, if it is not
- * among the first words. Sets w->def.begin. Returns the flags; 0: unreadable.
+ * name with its index, and the inferred name, if present; then the position, if it is not among the
+ * first words. Sets w->def.begin. Returns the flags; 0: unreadable.
  */
 V8_INLINE __u32 v8_read_scope(struct v8_walk *w, __u64 scope)
 {

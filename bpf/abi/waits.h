@@ -36,7 +36,7 @@ struct wait_settings {
 	__u32 state_mask; /* bits of the kernel states that are wanted; 0: any */
 	bool waker;
 	bool on_cpu;	  /* count time on CPU, too */
-	bool throttled;	  /* count time that waits for a CPU owe to quotas separately */
+	bool throttled;	  /* count separately the part of waits for a CPU that quotas cause */
 	bool delays;	  /* record waits for a CPU in a histogram */
 	bool has_windows; /* time has several windows, each of which counts its part of a wait */
 };

@@ -82,8 +82,8 @@ typedef void (*btf_trace_sched_switch)(void *data, bool preempt, struct task_str
 /*
  * Returns the state in which sched_switch's prev leaves the CPU. The state in the task itself may
  * be TASK_WAKING already, since it can be woken up at any moment, but is 0 only if the task stays
- * on the run queue. The argument is right if that is not 0: before about 6.14 (commit 8feb053d5319)
- * it ignores that a pending signal has prevented the task from sleeping.
+ * on the run queue. If it isn't 0, the argument is right; otherwise, before about 6.14 (commit
+ * 8feb053d5319), the argument ignores that a pending signal has prevented the task from sleeping.
  */
 static __always_inline __u32 switch_state(const volatile __u64 *ctx, struct task_struct *prev)
 {
@@ -91,7 +91,7 @@ static __always_inline __u32 switch_state(const volatile __u64 *ctx, struct task
 
 	if (!bpf_core_type_exists(btf_trace_sched_switch))
 		return now;
-	barrier_var(negative); /* no branch: the verifier would follow both */
+	barrier_var(negative); /* no branch: the verifier would follow both ways */
 	return (__u32)ctx[3] * (negative >> 63);
 }
 
@@ -119,8 +119,8 @@ static __always_inline __u64 task_last_arrival(struct task_struct *task)
 }
 
 /*
- * Returns the time at which a task last got a CPU, by the clock of bpf_ktime_get_ns(), which reads
- * now_ns; 0: the scheduler doesn't record it.
+ * Returns the time at which a task last got a CPU, by the clock of bpf_ktime_get_ns(), whose
+ * current time is now_ns; 0: the scheduler doesn't record it.
  */
 static __always_inline __u64 task_arrival_ns(struct task_struct *task, __u64 now_ns)
 {
@@ -693,7 +693,7 @@ static __always_inline struct cgroup *bio_cgroup(struct bio *bio)
 
 #define BIOS_HAVE_DEVICE bpf_core_field_exists(((struct bio___since5_12 *)0)->bi_bdev)
 
-/* Returns the device to which a bio is submitted: since 5.12 (commit 309dca309fc3). */
+/* Returns the device to which a bio is submitted; since 5.12 (commit 309dca309fc3). */
 static __always_inline struct block_device *bio_device(struct bio *bio)
 {
 	return ((struct bio___since5_12 *)bio)->bi_bdev;

@@ -83,9 +83,9 @@ static __always_inline void python_drop_segment(struct stack_scratch *scratch,
 }
 
 /*
- * Ends a segment with the native frame that holds the marker. Drops it without frames, or if no
- * native frame holds the marker, or if it follows the last native frame in a second state: such
- * segments have no order.
+ * Ends a segment with the native frame that holds the marker. Drops the segment if it has no
+ * frames, if no native frame holds the marker, or if it would follow the last native frame in a
+ * second state: the order of such segments is unknown.
  */
 __noinline int python_end_segment(__u32 slot, __u64 mark)
 {

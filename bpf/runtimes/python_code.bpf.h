@@ -15,7 +15,7 @@
 
 /* ---- recording ---- */
 
-/* Ends recording: the walk depends on what can't be compared later. */
+/* Ends recording: the walk depends on something that can't be compared later. */
 static __always_inline void python_depend(struct stack_scratch *scratch, struct python_walk *w)
 {
 	scratch->walk.recorder = 0;
@@ -43,8 +43,8 @@ static __always_inline void python_note_object(__u32 slot, const struct python_w
 
 /*
  * Returns a code object's fingerprint, which differs from that of any other, even a later one at
- * the same address: a hash of process, address, file and version, a serial number since 3.12;
- * before, of the first line, the line table's address and the name's stored hash instead of the
+ * the same address. Since 3.12, it is a hash of process, address, file and version (a serial
+ * number). Before, the first line, the line table's address and the name's stored hash replace the
  * version. Reads only these fields.
  */
 __noinline __u64 python_fingerprint(__u32 slot, __u64 code_at)

@@ -166,8 +166,8 @@ __noinline int runtime_push_noted(__u32 slot, __u32 first)
 /* ---- processes ---- */
 
 /*
- * Copies a parent's layout to its child, with a new serial: the child makes other functions. Rules
- * are not copied, since the loader removes the parent's when it exits.
+ * Copies a parent's layout to its child, with a new serial, since their functions differ from now
+ * on. Rules are not copied: the loader removes the parent's when it exits.
  */
 static __always_inline void runtimes_fork(__u32 parent, __u32 child)
 {

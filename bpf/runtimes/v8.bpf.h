@@ -110,7 +110,7 @@ static __always_inline struct v8_recent *v8_recent_of(struct v8_walk *w, __u64 f
 	return &w->functions[(function >> 4 ^ function >> 8) & (V8_RECENT - 1)];
 }
 
-/* Apart from v8_identify(): one function would need more stack. */
+/* Separate from v8_identify(): one function would need more stack. */
 __noinline int v8_take_shared(__u32 slot, __u64 function)
 {
 	struct v8_naming *naming = v8_naming_of(slot);

@@ -183,8 +183,8 @@ static __always_inline struct task_state *task_state_create(struct task_struct *
 
 /*
  * Frees the task's slot. A freed task may have had no event (a 6.18 kernel built for small virtual
- * machines has none for what interrupts do on top of their init's threads): then the next task at
- * its address, when created, frees the slot.
+ * machines has none in interrupts that arrive while a thread of its init runs): then the next task
+ * at its address, when created, frees the slot.
  */
 static __always_inline void task_slot_release(struct task_struct *task)
 {

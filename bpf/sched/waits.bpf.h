@@ -197,8 +197,9 @@ static __always_inline void run_end(struct task_struct *task, struct task_state 
 
 /*
  * Ends the wait of a task that is on CPU, but whose switch-in had no event. (A 6.18 kernel built
- * for small virtual machines omits switches from the threads of their init, for ftrace, too.) The
- * scheduler has recorded the time of the switch; the kernel stack of the wait is gone.
+ * for small virtual machines has no events, not even in ftrace, for switches from the threads of
+ * its init.) The scheduler has recorded the time of the switch; the kernel stack of the wait is
+ * gone.
  */
 static __always_inline void switch_in_late(struct task_struct *task, struct task_state *state)
 {
@@ -263,7 +264,7 @@ static __always_inline __u64 switch_out(void *ctx, struct task_struct *task, boo
 	if (!state_is_wanted(raw_state) || !wait_begin(task, true))
 		return 0;
 	user_id = stack_intern_user_typed(ctx, task);
-	state = task_state_find(task); /* not held while interning, as for struct wait */
+	state = task_state_find(task); /* no pointer is held while interning: see struct wait */
 	if (!state)
 		return 0;
 	state->waker_id = 0;

@@ -279,7 +279,7 @@ static __always_inline void stack_count(const struct stack_key *key, __u64 value
 			__sync_fetch_and_add(&stacks_added, 1);
 			return;
 		}
-		sum = bpf_map_lookup_elem(table, key); /* another CPU inserted it, or it is full */
+		sum = bpf_map_lookup_elem(table, key); /* inserted by another CPU, or table full */
 	}
 	if (!sum) {
 		if (value) /* else only the stacks are recorded, see wait_take() */

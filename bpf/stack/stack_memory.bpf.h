@@ -421,8 +421,8 @@ static __always_inline bool stack_registers_are(const struct stack_memory *memor
 }
 
 /*
- * Begins recording: done when a walk starts the same way for the second time. Recording costs more
- * than a walk, so it is done rarely where it has been in vain.
+ * Begins to record a walk that starts like an earlier one. Recording costs more than a walk, so
+ * after recordings in vain, only one of several walks is recorded.
  */
 static __always_inline void stack_memory_begin_record(struct stack_scratch *scratch,
 						      struct stack_memory *memory, __u32 slot)

@@ -80,7 +80,7 @@ static __always_inline __u64 unwind_send_copy_of(struct stack_scratch *scratch, 
 	return id;
 }
 
-/* Returns the stack's size above sp in a process's first thread; a huge number in others. */
+/* Returns the stack's size above sp in a process's first thread; a huge number in other threads. */
 static __always_inline __u64 unwind_stack_bytes(__u64 sp)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();

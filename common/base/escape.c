@@ -47,7 +47,7 @@ static size_t utf8_length(const unsigned char *s)
 	return 0;
 }
 
-/* Returns true if c is in also. A call of strchr() would take longer for the few bytes in also. */
+/* Returns true if c is in `also`. A call of strchr() would take longer for so few bytes. */
 static bool is_one_of(char c, const char *also)
 {
 	while (also && *also && *also != c)

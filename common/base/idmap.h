@@ -19,7 +19,7 @@ void *idmap_find(const struct idmap *map, uint64_t id);
 /* Adds an id that isn't in the map yet. The caller still owns the value. */
 void idmap_add(struct idmap *map, uint64_t id, void *value);
 
-/* Removes the values for which is_kept() returns false, after freeing the value itself. */
+/* Removes the values for which is_kept() returns false; is_kept() has freed them. */
 void idmap_keep(struct idmap *map, bool (*is_kept)(void *value, void *arg), void *arg);
 
 /* Returns the next value, in no order; NULL: no more. *at begins as 0. */

@@ -26,7 +26,7 @@ size_t peek(pid_t pid, uint64_t addr, void *to, size_t size)
 	return n < 0 ? 0 : (size_t)n;
 }
 
-/* Reads as many of n pieces as are all there, up to the first that isn't. Returns their number. */
+/* Reads n pieces up to the first one that is not completely readable. Returns the number read. */
 static size_t read_pieces(pid_t pid, const struct peek_piece *pieces, size_t n)
 {
 	struct iovec local[PIECES_MAX] = {}, remote[PIECES_MAX] = {};

@@ -24,7 +24,7 @@ struct peek_piece {
 	bool is_read;
 };
 
-/* Reads many pieces with few system calls, and sets is_read of those that are all there. */
+/* Reads many pieces with few system calls, and sets is_read of those that were completely read. */
 void peek_pieces(pid_t pid, struct peek_piece *pieces, size_t n);
 
 /* Returns true if all size bytes could be read. */

@@ -102,7 +102,10 @@ static void set_found(struct cgroup_filter *filter, uint64_t id, char *folder)
 	filter->id = id;
 }
 
-/* Sets the filter to the cgroup found. is_again: prints no error, as a removed one may return. */
+/*
+ * Sets the filter to the cgroup found. is_again: prints no error, since a removed cgroup may
+ * return.
+ */
 static int find_named(struct cgroup_filter *filter, const char *option, struct search *search,
 		      bool is_again)
 {
@@ -194,7 +197,10 @@ static int tell_id(const struct cgroup_filter *filter)
 		       : 0;
 }
 
-/* Searches for the cgroup again, at its old path first, even if others match. False: not found. */
+/*
+ * Searches for the cgroup again, at its old path first, even if other cgroups match. False: not
+ * found.
+ */
 static bool find_again(struct cgroup_filter *filter)
 {
 	filter->id = id_of_folder(filter->folder);

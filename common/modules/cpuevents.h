@@ -53,8 +53,8 @@ int cpu_events_open(struct cpu_events *events, const struct perf_event_attr *att
 void cpu_events_watch(struct cpu_events *events, struct loop *loop);
 
 /*
- * Opens events with another program, in place of those of the former. Before 5.15 an event can't
- * change its program.
+ * Opens events with another program, in place of those with the former program. Before 5.15 an
+ * event can't change its program.
  */
 void cpu_events_replace(struct cpu_events *events, const struct bpf_program *former,
 			const struct bpf_program *program);

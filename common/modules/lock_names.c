@@ -98,7 +98,7 @@ uint64_t lock_kind_base(uint64_t addr, const char *kind)
 
 /* ---- known locks ---- */
 
-#define REPORTS_UNUSED 2 /* reports without a lock after which its address is forgotten */
+#define REPORTS_UNUSED 2 /* a lock absent from this number of reports is evicted */
 
 /* A lock, as seen by one process. */
 struct known {

@@ -321,7 +321,7 @@ static int map_of(const struct ids *ids)
 	return bpf_map__fd(map_find(ids->run, ids->map));
 }
 
-/* Removes an exited target, if others remain, from the filter: its id may be reused. */
+/* Removes an exited target, if other targets remain, from the filter: its id may be reused. */
 static void drop(const struct watched *watched)
 {
 	const struct ids *ids = watched->ids;

@@ -165,7 +165,8 @@ static uint64_t count_failed(const struct run *run)
 }
 
 /*
- * Sets if the iterator runs late: it then only makes states, since the start of a wait is unknown.
+ * Sets whether the iterator runs late. It then only creates states, since the start of a wait is
+ * unknown.
  */
 static void set_late(const struct run *run, bool late)
 {

@@ -38,7 +38,7 @@ struct calltree_node {
 	uint32_t parent, first_child, next_sibling; /* CALLTREE_NONE: none */
 	struct calltree_value self;
 	struct calltree_value total; /* self plus all descendants; set by calltree_finish() */
-	uint64_t vanished;	     /* `before` of total's stacks without a value now; likewise */
+	uint64_t vanished;	     /* `before` of total's stacks that have vanished; likewise */
 };
 
 struct calltree;

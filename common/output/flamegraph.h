@@ -19,7 +19,7 @@ struct flamegraph {
 	uint32_t width;	      /* width of the picture, pixels */
 	double min_width;     /* pixels; narrower frames are merged with narrow siblings */
 	size_t name_max;      /* bytes; longer names lack their middle; 0: unlimited */
-	bool in_html;	      /* part of an HTML page: handles keys once the pointer was over it */
+	bool in_html;	      /* in an HTML page: handles keys once the pointer has been over it */
 	bool inverted;	      /* roots on top: an icicle graph */
 	bool leaves_first;    /* the tree's stacks are reversed: leaf first */
 	bool differential;    /* colours show growth and shrinkage from `before` to `now` */

@@ -60,7 +60,7 @@ struct page {
 	size_t n_groups;
 	struct rows calls;	    /* time in system calls */
 	uint64_t total;		    /* time of threads */
-	const struct sample *first; /* of the largest value, not idle if there is one; NULL: none */
+	const struct sample *first; /* with the largest value, not idle if possible; NULL: none */
 	bool has_one_process;	    /* all samples are of the first one's process */
 };
 
@@ -114,7 +114,7 @@ static char *prepend(char *text, const struct sample *s, size_t frame, size_t wi
 	return longer;
 }
 
-/* Returns the number of frames without the kernel's; all, if there are no others. */
+/* Returns the number of frames outside of the kernel; of all frames if there are no such. */
 static size_t count_user(const struct sample *s)
 {
 	size_t n = s->n_frames;
@@ -124,7 +124,7 @@ static size_t count_user(const struct sample *s)
 	return n ? n : s->n_frames;
 }
 
-/* Returns true for a function of Go's runtime and of what is just above it. */
+/* Returns true for functions of Go's runtime and of the packages just above it. */
 static bool is_go_runtime(const char *name)
 {
 	static const char *const packages[] = { "runtime.", "runtime/", "internal/", "sync.",
@@ -137,8 +137,8 @@ static bool is_go_runtime(const char *name)
 }
 
 /*
- * Returns the number of frames up to the innermost function of the program, if a managed runtime's
- * or Go's are below it; 0: there are none.
+ * Returns the number of frames up to the program's innermost function, if frames of a managed
+ * runtime or of Go's runtime are below it; 0: none are.
  */
 static size_t count_managed(const struct sample *s)
 {
@@ -165,8 +165,8 @@ static char *goroutines_state(const struct sample *s)
 }
 
 /*
- * Returns the thread's name or the goroutines' state, the program's innermost function, the
- * innermost functions as far as there is space, and of the kernel's the innermost one; freed by the
+ * Returns the thread's name or the goroutines' state, the program's innermost function, as many of
+ * the innermost functions as there is space for, and the kernel's innermost function; freed by the
  * caller.
  */
 static char *shorten(const struct sample *s)

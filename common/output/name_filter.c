@@ -16,7 +16,10 @@
 #include "output/name_filter.h"
 #include "output/profile.h"
 
-/* names; then the cache is cleared, as JIT code keeps producing new names */
+/*
+ * maximum number of cached names; then the cache is cleared, since JIT code keeps producing new
+ * ones
+ */
 #define VERDICTS_MAX 65536
 #define IS_JUDGED    (1U << 2)
 

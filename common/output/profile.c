@@ -19,7 +19,10 @@ struct entry {
 	const struct frame *frames[];
 };
 
-/* Memory of entries, which go together: from CHUNK_MAX on a mapping of its own, see malloc(3). */
+/*
+ * Memory of entries, which are freed together. malloc(3) gives a chunk of CHUNK_MAX its own
+ * mapping.
+ */
 #define CHUNK_MIN 4096
 #define CHUNK_MAX (256 << 10)
 

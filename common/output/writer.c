@@ -12,7 +12,7 @@
 
 #define SAMPLES_AT_ONCE 64
 
-/* A writer whose extension ends as another one's comes before it. */
+/* A writer whose extension ends with another writer's comes before that one. */
 static const struct writer *const writers[] = {
 	&text_writer, &md_writer,    &html_writer,    &folded_writer, &heatmap_writer,
 	&svg_writer,  &pprof_writer, &firefox_writer, &json_writer,   &csv_writer,

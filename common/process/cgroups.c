@@ -137,7 +137,7 @@ static struct folder *find_watch(const struct cgroups *cgroups, int watch)
 
 /* ---- new directories ---- */
 
-/* Warns, once, that directories are not all watched. limit: sysctl that is most likely too low. */
+/* Warns, once, that not all directories are watched. limit: sysctl that is most likely too low. */
 static void become_blind(struct cgroups *cgroups, const char *limit)
 {
 	if (!cgroups->is_blind)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The table of files that traced processes execute, including the vdso: one entry per file, shared
- * by all processes that map it. Data derived from a file (symbols, unwind rows) hangs on its entry.
+ * by all processes that map it. Data derived from a file (symbols, unwind rows) is attached to its
+ * entry.
  *
  * A file is opened once, and stays open as long as something is read from it, so that its inode
  * number can't be reused. A closed file is recognized by its device, inode, size and times.

@@ -16,10 +16,10 @@
 /*
  * Opens the mapped regular file. Returns an O_PATH descriptor (see root_reopen()), with the file's
  * status in *st; or -errno. Tries /proc/PID/map_files, which also finds deleted files and memfds,
- * then the path in the process's mount namespace, then the path in our own or the relative's, which
- * works even if the process is gone. A path must lead to the mapping's device and inode, and, since
- * inode numbers are reused, to a file unchanged since m->mapped_at or, if unknown, since read_time
- * (CLOCK_REALTIME_COARSE, when the mappings were read).
+ * then the path in the process's mount namespace, then the path in our own namespace or the
+ * relative's, which works even if the process is gone. A path must lead to the mapping's device and
+ * inode, and, since inode numbers are reused, to a file unchanged since m->mapped_at or, if
+ * unknown, since read_time (CLOCK_REALTIME_COARSE, when the mappings were read).
  */
 int mapfile_open(pid_t pid, const struct mapping *m, const struct timespec *read_time,
 		 struct stat *st);

@@ -93,7 +93,7 @@ static bool is_same_process(const struct used *a, const struct used *b)
 	return a && a->pid == b->pid && a->began_ticks == b->began_ticks;
 }
 
-/* Returns true for a process, or a thread of it, that was there before, or has begun since. */
+/* Returns true for a process, or a thread of it, that existed before, or has begun since. */
 static bool has_known_start(const struct process_usage *before, const struct used *used)
 {
 	return used->began_ticks > before->moment_ticks ||

@@ -295,7 +295,7 @@ static void append_vsyscall(struct list *list)
 }
 
 /*
- * Queries all executable mappings. 0; -ESRCH: the process has no memory, or no longer; other
+ * Queries all executable mappings. 0; -ESRCH: the process has no memory, or none any more; other
  * errors: the text must be read (-ENOTTY before Linux 6.11).
  */
 static int ask_for_all(struct mappings *maps, int fd)

@@ -22,7 +22,7 @@
 
 #define THREAD_FILE_MAX_BYTES 16384
 
-/* Returns a process's interface of system calls: 32-bit programs have other numbers. */
+/* Returns a process's system call interface: 32-bit programs have other numbers. */
 static enum call_abi find_abi(pid_t pid, pid_t tid)
 {
 	char *path = mem_printf("/proc/%d/task/%d/exe", pid, tid);

@@ -37,10 +37,10 @@ bool process_stat_read(struct process_stat *stat, pid_t pid);
 /* Returns a file of a thread's folder as text, freed with free(); NULL: it can't be read. */
 char *thread_file(pid_t pid, pid_t tid, const char *name);
 
-/* A system call that a thread is in, of proc_pid_syscall(5). */
+/* A system call that a thread is in, from proc_pid_syscall(5). */
 struct thread_call {
 	bool is_off_cpu;   /* the thread doesn't run: the rest is known */
-	enum call_abi abi; /* interface that the number is of */
+	enum call_abi abi; /* interface that the number belongs to */
 	int32_t number;	   /* -1: in no call, -2: unknown */
 	uint64_t args[6], sp, pc;
 };

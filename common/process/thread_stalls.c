@@ -34,7 +34,7 @@ struct stretch {
 	uint64_t ran_ns;
 	uint64_t start_ns, start_ran_ns;
 	bool is_judged;
-	uint64_t pass; /* last one in which the thread was alive */
+	uint64_t pass; /* last pass in which the thread was alive */
 };
 
 /* ---- reading ---- */
@@ -70,10 +70,10 @@ static bool read_moment(struct moment *moment, pid_t pid, pid_t tid)
 /* ---- calls ---- */
 
 /*
- * Distinguishes mutexes from conditions and semaphores, in which pools wait for work. glibc and the
- * Go runtime wait for a contended mutex with FUTEX_WAIT of a 2; musl, and glibc for robust mutexes,
- * with the owner's number and FUTEX_WAITERS. musl's conditions wait for a 2, too, in their own
- * stack frame, and its semaphores for -1.
+ * Distinguishes mutexes from conditions and semaphores, in which pools wait for work. For a
+ * contended mutex, glibc and the Go runtime call FUTEX_WAIT with the value 2; musl, and glibc for
+ * robust mutexes, with the owner's number and FUTEX_WAITERS. musl's conditions wait with a 2, too,
+ * but in their own stack frame, and its semaphores with -1.
  */
 static bool waits_for_mutex(const uint64_t *args, uint64_t sp)
 {
@@ -162,7 +162,7 @@ static void update(struct stretch *stretch, const struct moment *moment, bool co
 	};
 }
 
-/* Returns what a thread does that has done so for too long, freed by the caller; NULL: no stall. */
+/* Describes what a thread has done for too long, freed by the caller; NULL: no stall. */
 static char *judge(const struct moment *moment, pid_t pid, pid_t tid, uint64_t ms, uint64_t ran_ms)
 {
 	const char *call;

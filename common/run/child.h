@@ -33,8 +33,9 @@ int child_release(struct child *child, const struct child_hooks *hooks);
 void child_finish(struct child *child);
 
 /*
- * Returns the program that is the tool `other` if argv[0] is its name, freed by the caller: this
- * one if it has all tools, else the one beside it. own: this tool's name. NULL: unknown.
+ * Returns the path of a program that runs the tool `other` if argv[0] is its name: this program if
+ * it has all tools, else the one beside it. own: this tool's name. NULL: unknown. Freed by the
+ * caller.
  */
 char *child_find_tool(const char *own, const char *other);
 

@@ -99,7 +99,7 @@ struct cut {
 /* Layout of each kind: the data after struct btf_type, and type ids in it. */
 static const struct kind {
 	bool is_known, has_type, elements_have_types;
-	uint8_t fixed_bytes, bytes_each; /* fixed data; each element, which begins with a name */
+	uint8_t fixed_bytes, bytes_each; /* sizes of the fixed data, and of each element */
 } kinds[BTF_INFO_KIND(~0U) + 1] = {
 	[BTF_KIND_INT] = { true, false, false, sizeof(uint32_t) },
 	[BTF_KIND_PTR] = { true, true },

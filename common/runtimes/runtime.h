@@ -74,7 +74,7 @@ struct runtime_call {
 
 #define RUNTIME_MAX_CALLS 64 /* maximum number of calls in a frame */
 
-#define RUNTIME_UNKNOWN "[unknown]" /* name of a function, or of inlined ones, not found out */
+#define RUNTIME_UNKNOWN "[unknown]" /* name of a function, or of inlined ones, if not found */
 
 /* Callback that receives the meaning of a function's word. */
 struct runtime_definer {
@@ -104,8 +104,8 @@ struct runtime_thread {
 
 struct runtime_code {
 	/*
-	 * Recognizes a file of the runtime by its exported symbols, never by its name. NULL: not
-	 * such a file, which is found out by a few small reads. Freed with free().
+	 * Recognizes a file of the runtime by its exported symbols, never by its name, with a few
+	 * small reads. NULL: another file. Freed with free().
 	 */
 	struct runtime_file *(*recognize)(const struct elf64 *elf);
 
@@ -154,7 +154,7 @@ struct runtime_code {
 		       bool *is_cut);
 };
 
-/* A managed runtime. "PID" in its advices to the user stands for the pid of the process. */
+/* A managed runtime. In its advice to the user, "PID" stands for the pid of the process. */
 struct runtime {
 	const char *name;
 	const char *const *files; /* base names that identify it, then NULL */

@@ -18,7 +18,7 @@
  */
 const struct runtime *runtime_find(const struct maps *maps);
 
-/* Writes an advice, with "PID" replaced by the pid; pid 0: several processes, "PID" stays. */
+/* Writes advice, with "PID" replaced by the pid; pid 0: several processes, "PID" stays. */
 void runtime_advice(char *text, size_t size, const char *advice, pid_t pid);
 
 /*

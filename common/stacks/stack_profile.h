@@ -56,8 +56,8 @@ struct stack_reasons {
 	uint64_t values[UNWIND_REASONS];
 	struct comm_sums incomplete;
 	uint64_t go, go_idle;	/* Go programs' threads: all, and idle ones */
-	uint64_t goroutines;	/* waits of goroutines, which are not threads' */
-	uint64_t managed, bare; /* runtimes' programs: all, and without all functions */
+	uint64_t goroutines;	/* waits of goroutines (they are not threads) */
+	uint64_t managed, bare; /* programs with a runtime: all; those that lack functions */
 };
 
 struct stack_profile {

@@ -222,7 +222,7 @@ static const struct stacks_spec *spec_of(const struct run *run)
 	return spec ? spec : &plain;
 }
 
-/* Returns the predicate's result, or otherwise if it is NULL. */
+/* Returns the predicate's result, or `otherwise` if there is no predicate. */
 static bool decide(bool (*predicate)(const struct run *run), const struct run *run, bool otherwise)
 {
 	return predicate ? predicate(run) : otherwise;
@@ -629,7 +629,7 @@ static void collect_sum(const void *key_data, const void *sum_data, void *arg)
 	if (++making->n_sums % SUMS_AT_ONCE == 0)
 		stack_rings_catch_up(&making->stacks->rings);
 	if (shown && kind_of(spec, key) == EVENT_RUN)
-		value.value = 0; /* its samples have it */
+		value.value = 0; /* the run's samples have the value */
 	sample = stack_profile_add(&making->profile, key, &value);
 	if (shown)
 		*shown = (struct shown){ sample, kind_of(spec, key) };

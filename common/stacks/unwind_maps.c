@@ -207,8 +207,8 @@ static void wait_for_orders(const struct unwind_maps *maps, uint32_t n)
 }
 
 /*
- * Creates shard n once the former shard n is out of the map: BPF must not search that for the
- * contents of this one.
+ * Creates shard n once the former shard n is out of the map: BPF must not search the former one for
+ * the contents of this one.
  */
 static struct unwind_shard *new_shard(uint32_t n, void *arg)
 {

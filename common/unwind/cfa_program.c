@@ -171,8 +171,8 @@ static void set_place(struct cfa_program *p, uint64_t reg, enum cfa_place_kind k
 }
 
 /*
- * Restores a register's rule. DWARF defines: as in the CIE. But the GNU assembler moves the
- * instructions at the start of a function, often a .cold part, into a CIE of its own, and the
+ * Restores a register's rule. By DWARF, that is the rule of the CIE. But the GNU assembler moves
+ * the instructions at the start of a function, often a .cold part, into a CIE of its own, and the
  * compiler's .cfi_restore then still means "not saved", which is also libgcc's reading. For
  * x86-64's return address, which is in no register, only the CIE's rule makes sense.
  */

@@ -17,8 +17,8 @@ struct elf64;
 /*
  * Compile the table of an opened ELF file, of an open file (stays open; read with pread), or of an
  * image in memory (not referred to later). Return 0, or -errno and an empty table: -ENODATA without
- * .eh_frame, -ENOEXEC for other files than ELF executables and shared libraries, -ENOTSUP for other
- * machines, -EINVAL for an .eh_frame that is not in the file, -EFBIG beyond the bounds above.
+ * .eh_frame, -ENOEXEC for files that are neither ELF executables nor shared libraries, -ENOTSUP for
+ * other machines, -EINVAL for an .eh_frame that is not in the file, -EFBIG beyond the bounds above.
  * cfi_free() is required in any case.
  *
  * After an FDE that is not directly followed by another one comes an UNWIND_GAP row; the last row

@@ -141,7 +141,7 @@ const struct hist_grouping *groups_find(const struct groups *groups)
 				    : NULL;
 }
 
-/* Refuses what has no effect with lines or stacks. */
+/* Refuses options that have no effect with lines or stacks. */
 static int check_others(const struct run *run, const char *option)
 {
 	char where[32];

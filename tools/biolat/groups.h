@@ -13,7 +13,7 @@ struct groups {
 	bool process, cgroup, container;
 	bool bytes;	    /* measure sizes, not times */
 	uint64_t slower_ns; /* --slower: minimum time to print; 0: histograms */
-	struct disk device; /* the only traced one */
+	struct disk device; /* the only traced device; all zero: all devices */
 	bool top;	    /* --layer top: bios at the top, not requests */
 	bool stacks;	    /* --stacks: time by stack, or lines with stacks */
 };

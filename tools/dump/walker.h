@@ -20,7 +20,10 @@ void walker_free(struct walker *walker);
 /* Prepares tables for a process, whose threads are walked next. maps: borrowed, NULL: none. */
 void walker_begin(struct walker *walker, pid_t pid, struct maps *maps);
 
-/* Returns the managed runtime of the process whose threads are walked; NULL: it is another one. */
+/*
+ * Returns the managed runtime of the process whose threads are walked; NULL: pid is another
+ * process, or has no runtime.
+ */
 struct runtime_instance *walker_runtime(pid_t pid, void *walker);
 
 /*

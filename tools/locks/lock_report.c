@@ -289,7 +289,10 @@ static size_t append_frames(struct run *run, uint64_t id, const struct frame **f
 	return n;
 }
 
-/* Collects a waker's frames, root first; of user-space locks, kernel frames only without others. */
+/*
+ * Collects a waker's frames, root first; for user-space locks, kernel frames only if there are no
+ * user frames.
+ */
 static size_t waker_stack(const struct lock_name *lock, uint64_t waker_id,
 			  const struct frame **frames, size_t max, void *arg)
 {

@@ -47,8 +47,8 @@ struct block_sum {
 	uint64_t oldest_ms, youngest_ms; /* 0 and UINT64_MAX: unknown */
 	/* if sampled: number of samples from which bytes and count are estimated */
 	uint64_t n_samples;
-	uint64_t alloc_bytes, alloc_count; /* if sampled: with freed ones; else 0 */
-	bool is_sampled;		   /* of a runtime's heap profile, not of blocks */
+	uint64_t alloc_bytes, alloc_count; /* if sampled: including freed blocks; else 0 */
+	bool is_sampled;		   /* from a heap profile, not from the block table */
 };
 
 struct block_sums;

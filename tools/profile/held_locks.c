@@ -37,7 +37,7 @@ struct held_locks {
 	struct owner owners[OWNERS_MAX];
 	size_t n_owners;
 	unsigned int n_samples;
-	uint64_t next_ns; /* not before */
+	uint64_t next_ns; /* earliest time of the next look */
 	int timer_fd;
 };
 

@@ -233,7 +233,7 @@ static void note_frame(struct walk *w)
 		to->is_cut = true;
 }
 
-/* Walks to the outermost function. False: the stack is not what it is taken for. */
+/* Walks to the outermost function. False: the stack's contents are not as expected. */
 static bool walk_out(struct walk *w)
 {
 	const struct go_program *p = w->g->p;
@@ -546,7 +546,7 @@ static int read_list(struct go_goroutines *g, size_t *n)
 #define PROOF_REST   20 /* time until the next attempt, as a multiple of the last one's time */
 
 /*
- * Checks the layout by a goroutine that every program has: the one of the function forcegchelper
+ * Checks the layout by a goroutine that every program has: the one that began with forcegchelper
  * must wait for the reason "force gc (idle)".
  */
 static void check_resident(const struct go_goroutine *goroutine, void *arg)
@@ -580,7 +580,9 @@ static bool prove_layout(struct go_goroutines *g)
 
 /* ---- all goroutines ---- */
 
-/* Reduces the list to at most max_n addresses, at equal distances; to others at each sweep. */
+/*
+ * Reduces the list to at most max_n addresses, at equal distances; to different ones at each sweep.
+ */
 static size_t thin_out(struct go_goroutines *g, size_t n, size_t max_n, struct go_sweep *sweep)
 {
 	size_t n_left = 0;

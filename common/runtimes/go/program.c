@@ -233,7 +233,7 @@ static void find_variables(struct go_program *p)
 
 /* ---- opening ---- */
 
-/* Reads what the file and the memory have. 0 or -errno; afterwards, the table needs closing. */
+/* Reads the program's file and memory. 0 or -errno; afterwards, the table needs closing. */
 static int read_program(struct go_program *p)
 {
 	int err = gopclntab_open(&p->table, &p->elf);

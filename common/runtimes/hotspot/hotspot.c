@@ -282,7 +282,7 @@ static size_t fill_calls(const struct frame *frame, struct runtime_call *calls)
 	return frame->n;
 }
 
-/* The method alone, without its origin: equal names are one function. */
+/* Returns the method alone, without its origin: equal names are one function. */
 static size_t resolve_alone(const struct runtime_function *f, struct runtime_call *calls)
 {
 	calls[0] = (struct runtime_call){ .function = make_function(mem_strdup(f->name), NULL) };
@@ -311,7 +311,10 @@ static size_t resolve_interpreted(const struct runtime_instance *instance,
 	return 1;
 }
 
-/* A compiled method whose code was freed: it may have run inlined ones. */
+/*
+ * Returns a compiled method whose code was freed, below an unknown one: it may have run inlined
+ * methods.
+ */
 static size_t resolve_freed(const struct runtime_function *f, struct runtime_call *calls)
 {
 	calls[0] = (struct runtime_call){

@@ -17,7 +17,7 @@
 #define LINE_BITS	 3
 #define DIGITS		 5
 #define DIGIT_BITS	 6
-#define FIRST_HIGH_DIGIT 192 /* digits from here on have a following one */
+#define FIRST_HIGH_DIGIT 192 /* a digit of this value or more is followed by another one */
 
 uint32_t hotspot_number(const uint8_t *bytes, size_t n, size_t *at, bool is_sparse)
 {

@@ -48,7 +48,10 @@ static int32_t scopes_field(const struct hotspot_fields *f)
 	return f->scopes_address != HOTSPOT_NONE ? f->scopes_address : f->scopes_offset;
 }
 
-/* Since 23, the tables are outside of the blob. Offsets have 16 bits where they are that close. */
+/*
+ * Since 23, the tables are outside of the blob. The offset of pcs has 16 bits if the next field is
+ * two bytes further.
+ */
 static uint64_t find_immutable(const struct hotspot_fields *f, const struct hotspot_blob *blob,
 			       struct tables *tables)
 {
@@ -182,7 +185,7 @@ size_t hotspot_scopes_find(const struct hotspot_vm *vm, pid_t pid,
 	at = (int32_t)(pc - blob.begin);
 	if ((!is_return && at < blob.frame_complete) ||
 	    !find_description(pid, &tables, at, &description))
-		return 1; /* begins, or ends: runs no inlined method */
+		return 1; /* the method begins or ends: it runs no inlined method */
 	n = read_scopes(vm, pid, &tables, description.scope, scopes, max);
 	return n && scopes[n - 1].method == compiled->method ? n : 0;
 }

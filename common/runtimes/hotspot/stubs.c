@@ -226,7 +226,7 @@ static bool move_pointers(int32_t *stack, const struct step *step)
 
 /*
  * Handles stores of rbp to the stack, and loads from there, which restore the same value where the
- * frame is counted from rbp. Returns false for others.
+ * frame is counted from rbp. Returns false for other instructions.
  */
 static bool save_rbp(int32_t *stack, const struct step *step)
 {
@@ -561,7 +561,7 @@ static void add_stub(const struct hotspot_blob *blob, pid_t pid, const struct ru
 	free(code);
 }
 
-/* Returns true for a stub that gets rules, and takes its code from the bytes that are left. */
+/* Returns true for a stub that gets rules, and subtracts its bytes from those that are left. */
 static bool take_stub(const struct hotspot_blob *blob, const struct hotspot_heap *heap,
 		      uint64_t *left)
 {

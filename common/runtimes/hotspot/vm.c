@@ -401,8 +401,8 @@ static bool read_heaps(const struct hotspot_vm *vm, pid_t pid, uint64_t bias,
 }
 
 /*
- * Reads the interpreter's range up to the code that has been made: while it is made, its buffer is
- * larger, and other stubs get the rest.
+ * Reads the interpreter's range up to the code that has been generated: until all of it is, its
+ * buffer is larger; other stubs get the rest.
  */
 static bool read_interpreter(const struct hotspot_fields *f, pid_t pid, uint64_t bias,
 			     struct hotspot_layout *layout)

@@ -21,15 +21,15 @@
 #define ANONYMOUS  "(anonymous)"
 
 /*
- * Time for which an address is not searched again without a result: there is no code of V8, or the
- * collector was moving an object.
+ * If a search at an address finds nothing, the address is not searched again for this time: it
+ * isn't V8's code, or the collector was moving an object.
  */
 #define NOT_FOUND_NS NS_PER_S
 
 /* Part of a definition that its function retains, in runtime_function.lines. */
 struct about {
 	uint32_t tid, script_id, literal_id;
-	bool is_incomplete; /* the definition has no name: it is long, or the function has none */
+	bool is_incomplete; /* the definition lacks the name: it is too long, or there is none */
 	uint64_t shared;
 };
 

@@ -38,7 +38,7 @@ struct v8_bytes {
 
 #define V8_NO_TYPE 0xffff
 
-/* Returns the instance type of *object, or V8_NO_TYPE, and sets it to where the object is now. */
+/* Returns the instance type of *object, or V8_NO_TYPE, and sets *object to its current address. */
 uint16_t v8_heap_type(const struct v8_heap *heap, uint64_t *object);
 
 /* Returns the word at an offset of an object; 0: unreadable. */
@@ -47,7 +47,7 @@ uint64_t v8_heap_word(const struct v8_heap *heap, uint64_t object, uint32_t offs
 /* Returns the 32-bit number at an offset of an object; 0: unreadable. */
 uint32_t v8_heap_number(const struct v8_heap *heap, uint64_t object, uint32_t offset);
 
-/* Returns the small integer at an offset of an object; 0: unreadable, or not one. */
+/* Returns the small integer at an offset of an object; 0: unreadable, or another value. */
 int32_t v8_heap_small(const struct v8_heap *heap, uint64_t object, uint32_t offset);
 
 /* Returns element i of an array; 0: unreadable, or out of bounds. */

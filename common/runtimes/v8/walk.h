@@ -12,7 +12,7 @@
 size_t v8_walk_remote(const struct runtime_thread *thread, uint64_t *words, size_t max,
 		      bool *is_cut);
 
-/* Fills in the definition of a SharedFunctionInfo. False: it is none, or unreadable. */
+/* Fills in the definition of a SharedFunctionInfo. False: it is another object, or unreadable. */
 bool v8_define_remote(pid_t pid, const struct v8_layout *layout, uint64_t shared,
 		      struct v8_def *def);
 
