@@ -18,7 +18,7 @@
 #include "abi/memleak.h"
 #include "lib/uprobe.bpf.h"
 
-#define MAX_NESTED	64 /* this many nested calls: the outer one never returned */
+#define MAX_NESTED	64 /* maximum nested calls: beyond, the outer one never returned */
 #define SIZE_OVERFLOWED (~0ULL)
 #define PROT_NONE	0
 #define MAP_STACK	0x20000 /* same value on x86 and arm64 */

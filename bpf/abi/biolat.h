@@ -10,7 +10,7 @@ enum biolat_by {
 	BY_PARTS, /* key by time, disk and operation, each if requested */
 	BY_PROCESS,
 	BY_CGROUP,
-	BY_STACK, /* with slower_ns, too: stacks are recorded */
+	BY_STACK, /* stacks are recorded; with slower_ns, too */
 };
 
 struct biolat_settings {

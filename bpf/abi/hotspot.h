@@ -93,7 +93,7 @@ struct hotspot_walk {
 	__u32 frame_bytes; /* 0: unknown */
 	__u32 to_cfa;	   /* bytes from sp to the caller's stack */
 	__u32 slot;
-	__u16 length; /* scratch, as the following member */
+	__u16 length; /* scratch, like the following member */
 	__u8 call[8];
 	__s32 moved;	  /* scratch of the following member */
 	__s32 dropped;	  /* bytes that an interrupted method will drop from its stack */
@@ -103,7 +103,7 @@ struct hotspot_walk {
 	bool is_called; /* the frame before is a method's: it was called where its stack is known */
 	__u64 words[HOTSPOT_FRAME_WORDS];
 	__u8 block[512 + 8];
-	__u8 code[2 * HOTSPOT_CODE_BYTES]; /* of which the first half is read */
+	__u8 code[2 * HOTSPOT_CODE_BYTES]; /* contents; the first half is read */
 	__u8 constant[128 + 8];		   /* contents of the ConstMethod */
 	struct hotspot_def def;
 };

@@ -88,7 +88,7 @@ struct python_layout {
 	__u64 code_type;    /* address of PyCode_Type, the type of code objects */
 	__u64 runtime;	    /* address of _PyRuntime */
 	__u64 eval_begin;   /* before 3.11: the function that evaluates bytecode; else 0 */
-	__s32 state_offset; /* from the thread pointer to the pointer to the state; 0: unknown */
+	__s32 state_offset; /* offset of the state's pointer from the thread pointer; 0: unknown */
 	__s32 self_offset;  /* offset of the value of pthread_self(), from the thread pointer */
 	__u16 thread_id;    /* in the state: value of pthread_self() */
 	__u16 top;	    /* in the state: the innermost frame, or struct _PyCFrame */
@@ -113,7 +113,7 @@ struct python_layout {
 	__u8 instr_shift;
 	__u8 n_refused;	     /* consecutive stacks in which calls and frames disagreed */
 	__u16 frame_locals;  /* in PyFrameObject: start of its variables */
-	__u16 mark_distance; /* from the marker to the end of the stack frame; 0: unknown */
+	__u16 mark_distance; /* distance from the marker to the stack frame's end; 0: unknown */
 	__u32 eval_bytes;
 	struct python_lists lists;
 	__u8 has_others; /* BPF has seen more than one interpreter */

@@ -26,7 +26,7 @@ enum runtime_kind {
 struct runtime_process {
 	__u64 serial; /* id of the process, part of its functions' fingerprints */
 	__u32 kind;
-	struct runtime_table rules; /* of code made at run time */
+	struct runtime_table rules; /* unwind table of code made at run time */
 	union {
 		struct python_layout python;
 		struct v8_layout v8;

@@ -69,7 +69,7 @@ struct stack_record {
 	struct stack_start start;
 	__u64 selector, selected; /* address as in struct stack_memory; the word there */
 	__u64 thread;
-	__u32 place; /* of the element for the walk */
+	__u32 place; /* number of the walk's element */
 	bool is_selected, has_begun;
 	__u32 n_pages;
 	__u32 far_pages;

@@ -211,7 +211,7 @@ struct unwind_return {
 #define UNWIND_PROBE_CODE    64 /* maximum bytes of a trampoline */
 #define UNWIND_PROBE_COPY    16 /* maximum bytes of a copied instruction, to its end */
 #define UNWIND_MAX_RETURNS   16 /* maximum recorded calls; a walk in BPF reads on in the list */
-#define UNWIND_RETURNS_CHUNK 8	/* per call: the verifier walks each iteration of a loop */
+#define UNWIND_RETURNS_CHUNK 8	/* entries per call: the verifier walks each iteration of a loop */
 #define UNWIND_MAX_PROBED    64 /* maximum length of the kernel's list: MAX_URETPROBE_DEPTH */
 
 struct unwind_returns {

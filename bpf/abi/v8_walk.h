@@ -21,8 +21,8 @@
 #define V8_TEXT_STEPS  4
 #define V8_NO_SCRIPT   0
 #define V8_MAX_LOCALS  0xffff
-#define V8_FRAME_BYTES 32 /* from the function's slot to the caller's stack */
-#define V8_SLOTS       5  /* from the bytecode's offset to the context */
+#define V8_FRAME_BYTES 32 /* distance from the function's slot to the caller's stack */
+#define V8_SLOTS       5  /* number of slots from the bytecode's offset to the context */
 #define V8_BELOW       3  /* slots below the function's: fp - 40 has the bytecode's offset */
 
 #define V8_FUNCTION_BYTES 40 /* bytes of each object that hold all needed fields */
@@ -238,7 +238,7 @@ V8_INLINE bool v8_step_text(struct v8_walk *w)
 {
 	struct v8_text *text = &w->text;
 	__u64 string = text->at, second;
-	__u32 length = 1; /* of a rope's second part: 0 if the rope was flattened */
+	__u32 length = 1; /* length of a rope's second part: 0 if the rope was flattened */
 	__u16 type;
 
 	if (!v8_read_object(w, w->words, 32, &string)) {

@@ -95,8 +95,8 @@ static __always_inline __u64 task_switches(struct task_struct *task)
 
 enum kernel_stack {
 	KERNEL_STACK_NONE,
-	KERNEL_STACK_OF_NEXT, /* of the task that is about to get this CPU */
-	KERNEL_STACK_OF_ANY,  /* of a task that may get a CPU at any moment */
+	KERNEL_STACK_OF_NEXT, /* stack of the task that is about to get this CPU */
+	KERNEL_STACK_OF_ANY,  /* stack of a task that may get a CPU at any moment */
 };
 
 /* Prepares a wait of the task, e.g. records its lock; false: not counted. Each program has one. */

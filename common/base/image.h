@@ -4,8 +4,8 @@
 #define IMAGE_H
 
 struct image {
-	const char *name;     /* for display: "libc.so.6", "[vdso]", "[kernel]" */
-	const char *path;     /* in the root directory of a process that maps it; NULL: unknown */
+	const char *name;     /* displayed name: "libc.so.6", "[vdso]", "[kernel]" */
+	const char *path;     /* path in the root of a process that maps it; NULL: unknown */
 	const char *build_id; /* hexadecimal digits; NULL: unknown */
 };
 

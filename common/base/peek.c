@@ -5,7 +5,7 @@
 #include "base/peek.h"
 
 #define PAGE_BYTES 4096u
-#define PIECES_MAX 512 /* per call, at most IOV_MAX */
+#define PIECES_MAX 512 /* pieces per call, at most IOV_MAX */
 
 /* Passes each page as a separate iovec: reading stops before an iovec that isn't all readable. */
 size_t peek(pid_t pid, uint64_t addr, void *to, size_t size)

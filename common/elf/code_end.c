@@ -15,7 +15,7 @@
 /* A decoded instruction of any machine. */
 struct step {
 	size_t bytes;	  /* length; 0: unknown instruction */
-	int64_t distance; /* of a conditional branch, in bytes; 0: other */
+	int64_t distance; /* distance of a conditional branch, in bytes; 0: other */
 	bool is_end;
 	bool is_call;
 	bool is_padding;

@@ -19,9 +19,9 @@
 struct elf64 {
 	int fd;		      /* the file if image is NULL; not owned */
 	const uint8_t *image; /* file contents in memory, or NULL; not owned */
-	uint64_t size;	      /* of the file or image, in bytes */
+	uint64_t size;	      /* size of the file or image, in bytes */
 	Elf64_Ehdr header;
-	uint32_t n_sections, names_section; /* from the header or section 0 */
+	uint32_t n_sections, names_section; /* numbers from the header or section 0 */
 };
 
 /*

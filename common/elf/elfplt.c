@@ -30,7 +30,7 @@
 struct stub {
 	uint64_t vaddr, end;
 	uint64_t word;
-	uint32_t index; /* in .rela.plt; or NO_INDEX */
+	uint32_t index; /* index in .rela.plt; or NO_INDEX */
 };
 
 struct reader {
@@ -189,7 +189,7 @@ struct relocations {
 	Elf_Data *data;
 	struct elfsymtab symbols;
 	size_t count;
-	struct addr_item *by_word; /* by r_offset; value: index of the relocation */
+	struct addr_item *by_word; /* sorted by r_offset; value: index of the relocation */
 	size_t n_by_word, cap;
 };
 

@@ -17,7 +17,7 @@
 #define TABLE_MAX_BYTES (256u << 20)
 #define SEARCH_BYTES	(1u << 20) /* size of a read */
 #define CHECKED_CALLS	32
-#define STEPS_MAX	(1u << 20) /* per lookup: forged tables have millions */
+#define STEPS_MAX	(1u << 20) /* steps per lookup: forged tables have millions */
 
 /*
  * A layout of .gopclntab, identified by the table's first word: the differences between Go

@@ -19,7 +19,7 @@
 #include "output/timeline.h"
 #include "output/writer.h"
 
-#define VERSIONS "31,\"preprocessedProfileVersion\":55" /* of the raw and this format */
+#define VERSIONS "31,\"preprocessedProfileVersion\":55" /* the raw format's and this one's */
 #define NONE	 UINT32_MAX
 
 enum category {
@@ -348,7 +348,7 @@ static void print_rows(struct thread *t, const char *name, row_fn *count, row_fn
 static void print_thread(void *arg, const struct track *track)
 {
 	struct thread thread = { .track = track, .json = arg }, *t = &thread;
-	const struct sample *s = track->events[track->n - 1].sample; /* with the latest name */
+	const struct sample *s = track->events[track->n - 1].sample; /* has the latest name */
 	struct json *json = arg;
 	char pid[16];
 

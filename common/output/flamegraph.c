@@ -55,7 +55,7 @@ struct box {
 	double left;  /* total width of the boxes to its left */
 	uint32_t row;
 	uint32_t n_merged;
-	bool is_waker;	/* in a waker's stack: after "--" */
+	bool is_waker;	/* belongs to a waker's stack: after "--" */
 	bool is_kernel; /* the kernel's entry function or below it, in stacks without suffixes */
 };
 

@@ -42,7 +42,7 @@ struct heatmap {
 	const char *unit;
 	struct calltree *tree;
 	struct numbering nodes;	    /* nodes of the tree, by sample and kind of row */
-	uint32_t *boxes;	    /* by node: its number in the flame graph's table */
+	uint32_t *boxes;	    /* number in the flame graph's table, by node */
 	uint64_t first_ns, cell_ns; /* start of the first cell, and length of each */
 	size_t n_columns;
 	uint64_t *cells, most; /* values, a column after another; the largest one */

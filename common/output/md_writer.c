@@ -21,7 +21,7 @@
 #include "output/writer.h"
 
 #define PAGE_BYTES  4096
-#define STACKS_MAX  10 /* stacks of a remark */
+#define STACKS_MAX  10 /* maximum stacks per remark */
 #define CALLS_MAX   5
 #define GROUPS_MAX  16
 #define STACK_WIDTH 62
@@ -55,12 +55,12 @@ struct group {
 struct page {
 	struct profile *profile;
 	const struct writer_facts *facts;
-	struct strpool *texts; /* of all rows */
+	struct strpool *texts; /* texts of all rows */
 	struct group groups[GROUPS_MAX];
 	size_t n_groups;
 	struct rows calls;	    /* time in system calls */
 	uint64_t total;		    /* time of threads */
-	const struct sample *first; /* with the largest value, not idle if possible; NULL: none */
+	const struct sample *first; /* largest sample, not idle if possible; NULL: none */
 	bool has_one_process;	    /* all samples are of the first one's process */
 };
 

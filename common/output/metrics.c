@@ -21,7 +21,7 @@
 #define FIXED_PER_S (64 * 1e6)
 
 struct series {
-	struct hashlink link; /* in the family's by_labels */
+	struct hashlink link; /* hashed by labels */
 	struct series *next;  /* next series in the order of creation */
 	char *labels;	      /* labels as written: "call=\"read\",comm=\"cat\"" */
 	bool has_grown;	      /* grown since the last report */

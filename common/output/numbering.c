@@ -8,7 +8,7 @@
 #include "output/numbering.h"
 
 struct numbered {
-	struct hashlink link; /* in the table, by its bytes */
+	struct hashlink link; /* hashed by bytes */
 	uint64_t number;
 	size_t n;
 	unsigned char bytes[];

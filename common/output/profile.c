@@ -14,7 +14,7 @@
 #include "output/profile.h"
 
 struct entry {
-	struct hashlink link; /* in the profile's table, by all fields but the values */
+	struct hashlink link; /* hashed by all fields but the values */
 	struct sample sample;
 	const struct frame *frames[];
 };
@@ -28,7 +28,7 @@ struct entry {
 
 struct chunk {
 	struct chunk *next;
-	size_t size, used; /* in bytes, this head included */
+	size_t size, used; /* bytes, this head included */
 };
 
 struct profile {

@@ -12,7 +12,7 @@
 #include "output/quantity.h"
 #include "output/writer.h"
 
-#define NAME_MAX_BYTES 200 /* of a picture that doesn't fit otherwise */
+#define NAME_MAX_BYTES 200 /* limit of names in a picture that doesn't fit otherwise */
 
 /* Adds a child; frees the text of its name. */
 static uint32_t add_text(struct calltree *tree, uint32_t node, char *text, enum frame_kind kind)

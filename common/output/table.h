@@ -75,7 +75,7 @@ struct table_output {
 	FILE *f;
 	const struct table_format *format;
 	struct metrics *metrics; /* the run's metrics, for formats with totals */
-	bool has_head;		 /* for formats with one header per file: it is written */
+	bool has_head;		 /* the header is written; for formats with one header per file */
 	/* the report's window, for formats that print it in each row; both 0: single events */
 	uint64_t start_unix_ns, duration_ns;
 };

@@ -21,7 +21,7 @@ struct row {
 	uint64_t value;		     /* nanoseconds; if not is_time, samples */
 	const struct sample *sample; /* NULL: nothing is known */
 	const char *state;	     /* leaf of the stack, without brackets; NULL: none */
-	enum row_kind kind;	     /* of the state */
+	enum row_kind kind;	     /* kind of the state */
 	bool is_wait;
 };
 
@@ -31,7 +31,7 @@ struct track {
 	size_t n;
 	const char *process; /* name of the process's main thread; NULL: unknown */
 	bool is_time;	     /* events are runs and waits; else samples */
-	uint64_t period_ns;  /* of samples; 0: unknown */
+	uint64_t period_ns;  /* sampling period; 0: unknown */
 };
 
 typedef void row_fn(void *arg, const struct row *row);

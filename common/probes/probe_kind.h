@@ -4,7 +4,7 @@
 #define PROBE_KIND_H
 
 #define PROBE_MAX_ARGS	 6
-#define PROBE_MAX_OFFSET 64 /* from the function's start, in bytes */
+#define PROBE_MAX_OFFSET 64 /* maximum bytes from the function's start */
 
 /* Kinds, cheapest first; late nops are as cheap as other nops if the kernel emulates them. */
 enum probe_kind {

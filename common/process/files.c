@@ -27,7 +27,7 @@
 #define MANY		 256
 
 struct files {
-	struct hashtable table; /* by device and inode */
+	struct hashtable table; /* hashed by device and inode */
 	uint64_t last_serial;
 	bool is_limit_reported;
 	uint64_t copies_bytes;

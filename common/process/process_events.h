@@ -29,7 +29,7 @@ struct process_event {
 	enum process_event_kind kind;
 	pid_t pid, tid, parent;
 	uint64_t time_ns;	/* CLOCK_MONOTONIC */
-	struct mapping mapping; /* of PROCESS_MAP; path is valid until the callback returns */
+	struct mapping mapping; /* mapping of PROCESS_MAP; path valid until the callback returns */
 	bool is_last;		/* set by note(), read by handle(): exit of the last thread */
 };
 

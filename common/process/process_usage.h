@@ -15,8 +15,8 @@ struct process_usage {
 	uint64_t moment_ticks; /* since boot */
 	size_t n_threads;
 	uint64_t resident_bytes;
-	struct idmap processes; /* by pid: page faults since the process began */
-	struct idmap threads;	/* by tid: waits for a CPU since the thread began */
+	struct idmap processes; /* page faults since the process began, by pid */
+	struct idmap threads;	/* waits for a CPU since the thread began, by tid */
 };
 
 /* Returns the usage of n processes, freed with process_usage_free(). */

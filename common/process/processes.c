@@ -308,7 +308,7 @@ static struct maps *era_maps(struct map_store *store, struct era *era, size_t n,
 struct processes {
 	struct processes_options options;
 	struct map_store store;
-	struct hashtable table; /* by pid */
+	struct hashtable table; /* hashed by pid */
 	size_t n_published;
 	void (*refresh)(uint64_t time_ns, void *arg);
 	void *refresh_arg;

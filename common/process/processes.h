@@ -35,7 +35,7 @@ struct era {
 	struct map_list *list;
 	size_t count;	   /* number of the era's mappings */
 	bool was_read;	   /* read from /proc at begin_ns; began earlier */
-	struct maps *maps; /* of the list's first n_in_maps mappings; NULL: none yet */
+	struct maps *maps; /* maps of the list's first n_in_maps mappings; NULL: none yet */
 	size_t n_in_maps;
 	/* mappings whose files were opened, see processes_preload_files() */
 	size_t n_preloaded;

@@ -50,8 +50,8 @@ bool thread_call_read(struct thread_call *call, pid_t pid, pid_t tid);
 
 /* A thread's times, as the scheduler counts them (Documentation/scheduler/sched-stats.rst). */
 struct thread_times {
-	uint64_t ran_ns;    /* on CPUs, as of the latest tick */
-	uint64_t waited_ns; /* on run queues */
+	uint64_t ran_ns;    /* time on CPUs, as of the latest tick */
+	uint64_t waited_ns; /* time on run queues */
 	uint64_t arrivals;  /* number of times that it got a CPU */
 };
 

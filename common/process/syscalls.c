@@ -187,7 +187,7 @@ void syscall_print_list(FILE *f)
 
 	for (size_t i = 0; i < n; i++) {
 		if (i && !strcmp(names[i], names[i - 1]))
-			continue; /* in the headers, too */
+			continue; /* a newer name that the headers have, too */
 		if (column)
 			fputs("   ", f);
 		fprintf(f, "%-22s", names[i]);

@@ -124,7 +124,7 @@ void capture_finish(struct capture *capture)
 {
 	conditions_close(&capture->conditions);
 	if (capture->ring)
-		msg_info("captures: %" PRIu32 ", conditions ignored: %" PRIu32, capture->n,
+		msg_info("captures: %" PRIu32 ", conditions ignored in the cool-down: %" PRIu32, capture->n,
 			 capture->n_ignored);
 	for (size_t i = 0; i < capture->n_ring; i++)
 		output_drop_draft(&capture->ring[i]);

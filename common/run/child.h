@@ -22,7 +22,7 @@ int child_start(struct child *child, char **argv);
 /* Called while the child is stopped at two points of its start. */
 struct child_hooks {
 	void (*executed)(void *arg); /* before the first instruction */
-	void (*loaded)(void *arg);   /* at the entry point, libraries mapped */
+	void (*loaded)(void *arg);   /* called at the entry point, when libraries are mapped */
 	void *arg;
 };
 

@@ -543,7 +543,7 @@ static void test_command(struct condition *condition, uint64_t interval_ns)
 static int parse_delay(struct condition *condition, const char *what, const char *rest)
 {
 	static const struct {
-		const char *prefix, *member; /* in runqlat's JSON */
+		const char *prefix, *member; /* member: of runqlat's JSON */
 	} values[] = { { "p50>", "\"p50\":" },
 		       { "p90>", "\"p90\":" },
 		       { "p99>", "\"p99\":" },

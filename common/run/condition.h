@@ -51,7 +51,7 @@ struct condition {
 	int fd;	     /* pressure file, pidfd of the command, pipe or timer; -1: none */
 	pid_t child; /* the command, or runqlat; 0: none */
 	FILE *lines; /* fd as a stream: output of runqlat; NULL: none */
-	struct process_usage usage; /* at the last test; only for time on run queues */
+	struct process_usage usage; /* usage at the last test; only for time on run queues */
 	uint64_t cpu_ns;	    /* CPU time used at the last test */
 	struct thread_stalls stalling;
 	uint64_t used_ns;    /* CPU time to read all threads, averaged */

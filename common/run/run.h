@@ -18,7 +18,7 @@
 #include "run/capture.h"
 #include "run/opts.h"
 
-#define RUN_MAX_MODULES 10 /* of one tool */
+#define RUN_MAX_MODULES 10 /* maximum modules of one tool */
 
 enum operands {
 	OPERANDS_DURATION, /* [duration] */

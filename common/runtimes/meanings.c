@@ -18,7 +18,7 @@
 #define ADDED_A_LOOK (1u << 15)
 
 struct code {
-	struct hashlink link; /* by process and word */
+	struct hashlink link; /* hashed by process and word */
 	uint64_t word;
 	pid_t pid;
 	uint32_t used_at;		   /* n_added at its last use */
@@ -27,7 +27,7 @@ struct code {
 };
 
 struct owner {
-	struct hashlink link; /* by pid */
+	struct hashlink link; /* hashed by pid */
 	struct code *first;
 };
 

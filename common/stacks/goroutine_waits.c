@@ -27,7 +27,7 @@
 #define LOOK_MAX_NS    (200 * NS_PER_MS)
 #define COST_FACTOR    50	       /* looks take at most 1/N of a CPU */
 #define LOOK_CPU_NS    (2 * NS_PER_MS) /* aim for a look: 10 a second are possible then */
-#define GOROUTINES_MIN 100	       /* of each process per look, see choose_share() */
+#define GOROUTINES_MIN 100	       /* minimum per process and look, see choose_share() */
 #define GOROUTINES_MAX 10000
 #define STATES_MAX     128   /* distinct states of goroutines */
 #define NUMBERED_MAX   65536 /* goroutines with their numbers, each in all of its states */
@@ -36,7 +36,7 @@ enum goroutines_mode { GOROUTINES_AUTO, GOROUTINES_ONLY, GOROUTINES_NO };
 
 struct go_process {
 	pid_t pid;
-	uint64_t serial; /* of the program's file */
+	uint64_t serial; /* serial of the program's file */
 	uint64_t cgroup_id;
 	char comm[TASK_COMM_LEN + 1];
 	struct go_program *program;
@@ -55,7 +55,7 @@ struct goroutine_waits {
 	size_t max_n;		/* maximum number of goroutines of a process that a look reads */
 	struct idmap marks;	/* texts, by group */
 	struct idmap groups;	/* groups, by a hash of the text */
-	struct idmap stack_ids; /* of the current look, by words */
+	struct idmap stack_ids; /* ids of the current look's stacks, by words */
 
 	/* totals of the run */
 	uint64_t n_looks, distance_ns, n_seen, n_stackless, n_unnumbered, waits_ns;

@@ -20,7 +20,7 @@
 
 struct places {
 	struct hashtable table;
-	struct known_place **numbered; /* by number */
+	struct known_place **numbered; /* locations by number */
 	uint32_t *unused;	       /* numbers to be used again */
 	size_t n_numbers, n_unused, numbers_cap;
 	struct frame_table *frames;

@@ -18,7 +18,7 @@
 struct runtime_function;
 
 struct place {
-	struct location location; /* of a kernel frame: dso NULL, and offset is the address */
+	struct location location; /* for a kernel frame, dso is NULL, and offset is the address */
 	bool is_kernel;
 	bool is_return;
 	bool is_made;			   /* JIT code of a known runtime */
@@ -33,7 +33,7 @@ struct places;
 struct known_place {
 	struct hashlink link;
 	struct place place;
-	uint32_t number; /* for places_at() */
+	uint32_t number; /* index for places_at() */
 	uint32_t n_users;
 	uint16_t n_frames;
 	bool is_own;			   /* belongs to one of the tracer's own BPF programs */

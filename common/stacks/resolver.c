@@ -280,7 +280,7 @@ static void mark_replaced(const struct stack_def *def, uint32_t n_native, bool *
 #define WAKER_STACKS 2 /* number of stack ids among them: the first words */
 
 struct interned_stack {
-	struct hashlink link;	 /* by id, with STACK_ID_FOLDED */
+	struct hashlink link;	 /* hashed by id, with STACK_ID_FOLDED */
 	struct stack_flaw *flaw; /* flaw of a user stack; NULL: none */
 	uint32_t n_users;	 /* number of definitions that refer to the stack */
 	uint32_t used;		 /* latest epoch in which the stack was used */
@@ -297,7 +297,7 @@ _Static_assert(offsetof(struct interned_stack, places) % sizeof(uint64_t) == 0, 
  * in a list, to be released when the process has exited.
  */
 struct definition {
-	struct hashlink link; /* by id */
+	struct hashlink link; /* hashed by id */
 	struct interned_stack *stack;
 	struct definition *next; /* next definition of the same process */
 	uint32_t used_age;
@@ -305,7 +305,7 @@ struct definition {
 };
 
 struct owner {
-	struct hashlink link; /* by pid */
+	struct hashlink link; /* hashed by pid */
 	pid_t pid;
 	struct definition *first;
 	struct owner *next; /* next owner that has exited */
@@ -313,7 +313,7 @@ struct owner {
 };
 
 struct resolver {
-	struct hashtable stacks; /* by id */
+	struct hashtable stacks; /* hashed by id */
 	struct hashtable definitions, owners;
 	struct owner *ended, **ended_tail;
 	uint32_t n_turns, age; /* n_turns counts drains; age counts drains or windows */

@@ -126,7 +126,7 @@ static struct runtime_programs *programs_watch(struct run *run, struct watch *wa
 /* Properties of a file, attached to its struct file. */
 struct part {
 	struct runtime_file *runtime; /* NULL: not a runtime's file */
-	uint32_t thread_bytes;	      /* of a C library: size of struct pthread; 0: another file */
+	uint32_t thread_bytes;	      /* size of struct pthread; 0: not a C library */
 };
 
 struct process_entry {

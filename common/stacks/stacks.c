@@ -174,7 +174,7 @@ struct stacks {
 	unsigned int n_begun;	    /* number of output files begun */
 	struct profile *event;	    /* contains the last single event; NULL: none */
 	uint64_t events_aged_ns;    /* time of the last resolver_end_report() for single events */
-	struct process_usage usage; /* of the target when the report's window began; only for md */
+	struct process_usage usage; /* target's usage when the report's window began; only for md */
 };
 
 static const struct stacks defaults = {
@@ -558,8 +558,8 @@ struct making {
 	const struct writer *writer;
 	struct stack_profile profile;
 	unsigned int n_sums;
-	struct stacks_spec spec; /* of the profile */
-	struct shown *shown;	 /* by number of a key; NULL: no events */
+	struct stacks_spec spec; /* spec of the profile */
+	struct shown *shown;	 /* samples by number of a key; NULL: no events */
 	size_t n_keys;
 	uint64_t cut_ns; /* events are dropped up to this time of the window; 0: none */
 };

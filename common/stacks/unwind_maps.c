@@ -274,7 +274,7 @@ struct unwind_maps *unwind_maps_open(const struct run *run)
 		return NULL;
 	}
 	if (pipe2(maps->installer_pipe, O_CLOEXEC)) {
-		msg_errno(-errno, "unwind tables: open failed");
+		msg_errno(-errno, "unwind tables: pipe failed");
 		free(maps);
 		return NULL;
 	}

@@ -133,7 +133,7 @@ struct dso {
 
 struct dso_cache {
 	struct dso_options options;
-	struct hashtable dsos; /* by file, or by perf map and name */
+	struct hashtable dsos; /* hashed by file, or by perf map and name */
 	struct dso *leaving;   /* dsos whose files dso_cache_age() is releasing */
 	size_t n_fileless;     /* number of dsos whose file was released */
 	struct cache_age age;

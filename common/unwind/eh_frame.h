@@ -48,7 +48,7 @@ struct eh_frame {
 	bool ends_at_terminator; /* size is only an upper bound */
 	struct eh_cie *cies;
 	size_t n_cies;
-	struct eh_fde *fdes; /* in the order of the file, without empty ones */
+	struct eh_fde *fdes; /* FDEs in the order of the file, without empty ones */
 	size_t n_fdes;
 	size_t n_bad; /* omitted records: broken, or of an unknown form */
 };

@@ -14,7 +14,7 @@
 /* limit of code bytes searched per function: the largest one has some hundred */
 #define CODE_MAX_BYTES 4096
 #define FRAME_MAX      (1 << 30)
-#define LONG_NAME      256 /* more than any name that is searched for: names may have any length */
+#define LONG_NAME      256 /* longer than any searched name: names may have any length */
 #define LONG_PATH      4096
 
 struct builder {

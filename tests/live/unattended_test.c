@@ -230,7 +230,7 @@ TEST(a_moment_during_a_capture_begins_the_next_one)
 	proc_signal(tool, SIGUSR1);
 	CHECK(proc_wait_for(tool, "capture 2 at"));
 	tool_stop(tool);
-	CHECK_HAS(tool->err, "captures: 2, conditions ignored: 0");
+	CHECK_HAS(tool->err, "captures: 2, conditions ignored in the cool-down: 0");
 }
 
 static const char *pressure_lacks(void)

@@ -17,7 +17,7 @@
 #include "output/quantity.h"
 
 #define ONE_FALSE_IN   1000.0 /* comparisons of equal sides: in one, a difference counts */
-#define MAX_DEVIATIONS 12     /* of 10^30 functions */
+#define MAX_DEVIATIONS 12     /* deviations that one of 10^30 functions exceeds */
 #define MAX_DIGITS     1e18   /* fits into 64 bits */
 
 enum side { BEFORE, AFTER, N_SIDES };

@@ -22,20 +22,20 @@
 
 struct go_process {
 	pid_t pid;
-	uint64_t serial;	    /* of the program's file */
+	uint64_t serial;	    /* serial of the program's file */
 	struct go_program *program; /* NULL: no heap profile */
 	bool is_reported;	    /* printed why there is no profile */
 	bool is_read;		    /* the members below are of the last read */
 	bool is_same;		    /* no collection has ended since the previous read */
 	uint32_t cycle;
 	uint64_t rate, bytes, objects, samples;
-	double variance; /* of bytes */
+	double variance; /* variance of bytes */
 	size_t n_unread; /* stacks that were not read in time */
 };
 
 struct go_heaps {
 	const struct run *run;
-	struct idmap processes; /* by pid */
+	struct idmap processes; /* processes by pid */
 };
 
 struct go_heaps *go_heaps_new(const struct run *run)

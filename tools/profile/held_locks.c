@@ -32,7 +32,7 @@ struct owner {
 struct held_locks {
 	struct run *run;
 	struct lock_names *names;
-	struct lock_waiter *waiters; /* of one sample */
+	struct lock_waiter *waiters; /* waiters of one sample */
 	size_t n_waiters, waiters_cap;
 	struct owner owners[OWNERS_MAX];
 	size_t n_owners;

@@ -51,7 +51,7 @@ static const struct opt wall_opts[] = {
 	  "with --wall: show time lost to CPU quotas as [throttled]" },
 	{ 0, "no-idle", NULL, OPT_FLAG(struct wall, no_idle),
 	  "with --wall: fold idle waits into [idle]", "kernel-stacks-only" },
-	{ 0, "page", NULL, OPT_FLAG(struct wall, page), NULL }, /* of "tracelets report" */
+	{ 0, "page", NULL, OPT_FLAG(struct wall, page), NULL }, /* set by "tracelets report" */
 	{},
 };
 

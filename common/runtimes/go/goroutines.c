@@ -48,7 +48,7 @@ enum status {
 
 /* A goroutine of a batch. */
 struct slot {
-	uint64_t addr; /* of struct g */
+	uint64_t addr; /* address of struct g */
 	uint8_t before[G_BYTES_MAX], after[G_BYTES_MAX];
 	bool has_g, has_stack, is_walked;
 	bool is_unseen; /* the time was up before its walk */

@@ -27,17 +27,17 @@ struct go_goroutine {
 	size_t n;
 	uint64_t words[GO_STACK_MAX];
 	bool is_cut;	  /* outer frames did not fit */
-	bool is_runtimes; /* it began in the runtime, as the collector's */
+	bool is_runtimes; /* began in the runtime, as the collector's do */
 };
 
 /* Numbers of goroutines in a sweep; those without a stack by reason. */
 struct go_sweep {
 	uint64_t n, with_stack;
-	uint64_t running;    /* their stack is in use */
-	uint64_t changed;    /* they ran on while they were read */
-	uint64_t incomplete; /* the walk did not reach the function that they began with */
-	uint64_t unseen;     /* not read: the time was up */
-	uint64_t one_in;     /* number of goroutines that each one stands for */
+	uint64_t running;    /* goroutines that run: their stack is in use */
+	uint64_t changed;    /* goroutines that ran while they were read */
+	uint64_t incomplete; /* goroutines whose walk missed the function that they began with */
+	uint64_t unseen;     /* goroutines not read: the time was up */
+	uint64_t one_in;     /* number of goroutines for which each one stands */
 };
 
 struct go_goroutines;

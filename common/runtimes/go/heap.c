@@ -230,7 +230,7 @@ static int read_twice(const struct go_program *p, struct pass *pass, struct go_h
 		struct go_heap earlier = last;
 
 		last = *heap;
-		*heap = earlier; /* for its memory */
+		*heap = earlier; /* reuses its memory */
 		pass->heap = heap;
 		pass->window = (struct window){ .pid = p->pid };
 		err = read_pass(p, pass);

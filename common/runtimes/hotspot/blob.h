@@ -14,7 +14,7 @@ struct hotspot_blob {
 	bool is_used;
 	uint32_t frame_bytes;	/* 0: none, or unknown */
 	int32_t frame_complete; /* bytes of code after which the frame exists */
-	uint32_t compile_id;	/* of a compiled method, as the following member */
+	uint32_t compile_id;	/* compiled methods only, like the following member */
 	uint64_t method;
 	char name[40];			   /* kind, or name of a stub */
 	uint8_t bytes[HOTSPOT_BLOB_BYTES]; /* the blob, after the block's header */

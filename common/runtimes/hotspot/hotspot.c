@@ -128,7 +128,7 @@ static struct runtime_function *read_function(const struct runtime_def *header, 
 /* ---- frames ---- */
 
 #define FRAMES_CACHED  4096
-#define METHODS_CACHED (16 * FRAMES_CACHED) /* of all frames, which are evicted at this number */
+#define METHODS_CACHED (16 * FRAMES_CACHED) /* limit over all frames: then all are evicted */
 
 /* A method that a frame runs. */
 struct method {
@@ -148,7 +148,7 @@ struct frame {
 struct state {
 	bool has_vm;
 	struct hotspot_vm vm;
-	struct frame *frames[FRAMES_CACHED]; /* by hash; NULL: none */
+	struct frame *frames[FRAMES_CACHED]; /* frames by hash; NULL: none */
 	size_t n_methods;
 };
 

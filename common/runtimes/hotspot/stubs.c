@@ -15,8 +15,8 @@
 #include "runtimes/hotspot/stubs.h"
 
 #define WORD	       8
-#define CODE_MAX_BYTES (1U << 20) /* of a stub */
-#define CODE_ALL_BYTES (8U << 20) /* of all stubs; a JVM has 1 MB */
+#define CODE_MAX_BYTES (1U << 20) /* limit per stub */
+#define CODE_ALL_BYTES (8U << 20) /* limit of all stubs; a JVM has 1 MB */
 #define BLOCKS_MAX     65536
 #define REX_W	       8
 

@@ -12,7 +12,7 @@
 #include "elf/elfexports.h"
 #include "runtimes/hotspot/vm.h"
 
-#define MAX_ENTRIES    8192 /* of a table; JDK 25 has 900 */
+#define MAX_ENTRIES    8192 /* limit per table; JDK 25 has 900 */
 #define ENTRIES_A_READ 64
 #define NAME_BYTES     64
 

@@ -295,7 +295,7 @@ static bool next_state(struct walk *w)
 /* ---- before 3.11: as in bpf/runtimes/python_marks.bpf.h ---- */
 
 struct attempt {
-	uint64_t distance;	  /* from a marker to the end of the call's stack frame */
+	uint64_t distance;	  /* distance from a marker to the end of the call's stack frame */
 	size_t n_calls, n_placed; /* calls of the evaluating function; those with a frame */
 	bool skips_call, disagrees;
 };

@@ -135,7 +135,7 @@ bool v8_code_find(struct v8_heap *heap, uint32_t tid, uint64_t pc, struct v8_mac
 struct calls {
 	uint64_t at; /* address of the entries */
 	uint32_t n, entry_bytes, pc_bytes, state_bytes;
-	uint8_t bias; /* of states and trampolines: one more than the value */
+	uint8_t bias; /* states and trampolines are stored as their value plus this */
 };
 
 static uint32_t little(const uint8_t *bytes, uint32_t n)

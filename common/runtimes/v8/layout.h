@@ -17,15 +17,15 @@ struct v8_version {
 	uint8_t major, minor;
 	uint8_t function_shared;
 	uint8_t scope_module;
-	uint8_t bytecodes_positions, bytecodes_data; /* in BytecodeArray */
-	uint8_t stream_start; /* from the head of machine code to its first instruction */
+	uint8_t bytecodes_positions, bytecodes_data; /* offsets in BytecodeArray */
+	uint8_t stream_start; /* distance from the head of machine code to its first instruction */
 	/* in Code, which is the head itself if code_start is 0 */
 	uint8_t code_start, code_size, code_flags, code_deopt, code_positions;
 	uint8_t kind_baseline; /* number of the kind "baseline"; then: since 11 Maglev, TurboFan */
 	/* translations: operands of each opcode; opcodes */
 	const char *operands;
 	uint8_t op_begin, op_last_begin, op_frame, op_last_frame, op_builtin;
-	bool opcodes_are_numbers; /* in the encoding of operands; else bytes */
+	bool opcodes_are_numbers; /* operands are encoded as numbers; false: as bytes */
 	bool has_matches; /* the last opcode, and higher ones, repeat earlier instructions */
 };
 

@@ -12,7 +12,7 @@ struct v8_lines *v8_lines_new(void);
 void v8_lines_free(struct v8_lines *lines);
 
 struct v8_location {
-	uint32_t line, column; /* from 1 on; 0: unknown */
+	uint32_t line, column; /* numbers from 1 on; 0: unknown */
 };
 
 /* Finds a position in a script's source. False: unknown, or the script's id is not script_id. */
