@@ -210,7 +210,9 @@ static __noinline void request_own(struct biolat_request *request, struct bio *b
 	}
 }
 
-/* The block layer's own flush of the disk's cache, for all tasks that wait for one. */
+/*
+ * Marks the block layer's own flush of the disk's cache, which serves all tasks that wait for one.
+ */
 static __always_inline void own_flush(struct biolat_request *request)
 {
 	request->is_wanted = !filter.tests;

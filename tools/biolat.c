@@ -93,7 +93,7 @@ static const char *const walkers[] = { "stack_start", "stack_insert", "stack_iss
 				       "stack_bio_start", NULL };
 static const struct column columns[] = { { .name = "requests", .pprof = "requests" }, {} };
 
-/* Requests have their stack's id until they are completed, maybe for long: like waits. */
+/* A request has its stack's id until it is completed, maybe for long, like a wait. */
 static const struct stacks_spec stacks = {
 	.raw_unit = "nanoseconds",
 	.divisor = NS_PER_US,

@@ -70,7 +70,7 @@ static const struct opt opts[] = {
 	{ 0, "in-flight", NULL, OPT_FLAG(struct options, in_flight),
 	  "list calls that have not returned (-v: with kernel stacks)" },
 	{ 0, "entries", "N", OPT_UINT(struct options, entries, 64, 1 << 24),
-	  "maximum number of rows (-L: several each; default 16384)" },
+	  "maximum entries (-L: several per row; default 16384)" },
 	{ 'l', "list", NULL, OPT_FLAG(struct options, list), "list the names of calls and exit" },
 	{},
 };

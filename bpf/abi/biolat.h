@@ -19,7 +19,7 @@ struct biolat_settings {
 	bool has_owners;    /* the task that submits a request is recorded */
 	bool of_bytes;	    /* values are sizes, not times */
 	__u64 slower_ns;    /* minimum time to report, instead of counting; 0: count */
-	__u32 last_request; /* last element of the table of requests; their number is 2^n */
+	__u32 last_request; /* last index of the table of requests, which has 2^n elements */
 	__u32 device;	    /* number of the only traced disk or partition; 0: all */
 	/* names printed for PROCESS_WRITEBACK and PROCESS_FLUSH */
 	char kernel_names[2][TASK_COMM_LEN];

@@ -100,7 +100,7 @@ struct hotspot_walk {
 	__s32 bp_off;	  /* location of a saved rbp, from the CFA; 0: next to the return address */
 	__u32 last_frame; /* index + 1 of the latest frame of a method */
 	bool has_saved_bp;
-	bool is_called; /* the frame before is a method's: it was called where its stack is known */
+	bool is_called; /* the inner frame is a method's, so this one is in a call */
 	__u64 words[HOTSPOT_FRAME_WORDS];
 	__u8 block[512 + 8];
 	__u8 code[2 * HOTSPOT_CODE_BYTES]; /* contents; the first half is read */

@@ -717,7 +717,7 @@ UNWIND_INLINE bool hotspot_find_sender(struct unwind_state *s, struct hotspot_wa
 	return *sp - s->sp < HOTSPOT_FRAME_MAX && hotspot_is_return(s, w, *ip);
 }
 
-/* Likewise once rbp points to the frame, which is not complete yet. */
+/* Does the same once rbp points to the frame, which is not complete yet. */
 UNWIND_INLINE int hotspot_leave_new_frame(struct unwind_state *s, struct hotspot_walk *w)
 {
 	struct unwind_frame_record record;

@@ -198,7 +198,7 @@ static __always_inline void area_identify_file(struct file *file, struct area_id
 	id->generation = BPF_CORE_READ(inode, i_generation);
 }
 
-/* Fills in *id, which is zeroed before. */
+/* Fills in *id, which the caller has zeroed. */
 static __always_inline void area_identify(const struct area *area, struct area_id *id)
 {
 	struct vm_area_struct *vma = area->vma;

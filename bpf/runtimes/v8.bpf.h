@@ -241,7 +241,7 @@ __noinline int v8_name_some(__u32 slot, __u32 chunk)
 	return 1;
 }
 
-/* Begins the walk; what was cached is dropped if it belongs to another process. */
+/* Begins the walk; drops cached data of another process. */
 static __always_inline void v8_begin(struct v8_walk *w, const struct runtime_process *process)
 {
 	if (w->process != process->serial) {

@@ -203,7 +203,9 @@ static struct sampled read_sampled(const struct run *run)
 	return all;
 }
 
-/* Returns the samples missed by cycles, without the incomplete period of each event. */
+/*
+ * Returns the missed samples, by the count of cycles, without the incomplete period of each event.
+ */
 static uint64_t missed_cycles(const struct sampled *all, uint64_t came, size_t n_events)
 {
 	double period = all->n ? (double)all->periods / (double)all->n : 0;

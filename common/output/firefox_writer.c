@@ -186,7 +186,10 @@ static void print_number(struct json *json, const char *key, uint32_t number, co
 		json_uint(json, key, number);
 }
 
-/* Tables as columns: each is a member of the rows (text: for NONE), or SAME: text for all rows. */
+/*
+ * Columns of tables: each is a member of the rows (text: printed for NONE) or, with SAME, one text
+ * for all rows.
+ */
 #define SAME SIZE_MAX
 
 static const struct table_form {

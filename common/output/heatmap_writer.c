@@ -105,7 +105,7 @@ static void heat(struct heatmap *map, uint64_t cell, uint64_t value)
 		map->most = map->cells[cell];
 }
 
-/* Divides a run or a wait among the cells of its time, without the time before the first one. */
+/* Divides a run or a wait among the cells of its time, without the time before the first cell. */
 static void heat_time(struct heatmap *map, uint64_t start_ns, uint64_t end_ns)
 {
 	start_ns = start_ns > map->first_ns ? start_ns - map->first_ns : 0;

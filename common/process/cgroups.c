@@ -86,7 +86,7 @@ uint64_t cgroup_of_process(pid_t pid)
 	return st.st_ino;
 }
 
-/* Appends the numbers of a file, one a line. */
+/* Appends the numbers of a file, one per line. */
 static pid_t *read_list(const char *path, pid_t *pids, size_t *n, size_t *cap)
 {
 	char *text = readfile(path, LIST_MAX_BYTES, NULL), *rest = text, *line;

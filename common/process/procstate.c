@@ -114,7 +114,7 @@ char *thread_file(pid_t pid, pid_t tid, const char *name)
 	return readfile(path, THREAD_FILE_MAX_BYTES, NULL);
 }
 
-/* One read, since it may be done for each of many threads. */
+/* Reads the file once, since many threads may be read. */
 bool thread_times_read(struct thread_times *times, pid_t pid, pid_t tid)
 {
 	unsigned long long ran_ns, waited_ns, arrivals;

@@ -271,7 +271,7 @@ static uint64_t read_process_cpu(uint32_t pid)
 	return (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec;
 }
 
-/* Returns the CPU time used by the machine, per CPU. */
+/* Returns the CPU time used by the machine, divided by the number of CPUs. */
 static uint64_t read_machine_cpu(void)
 {
 	unsigned long long user = 0, nice = 0, system = 0, irq = 0, softirq = 0, steal = 0;

@@ -26,7 +26,7 @@
 #define PERIOD_NS      (50 * NS_PER_MS)
 #define LOOK_MAX_NS    (200 * NS_PER_MS)
 #define COST_FACTOR    50	       /* looks take at most 1/N of a CPU */
-#define LOOK_CPU_NS    (2 * NS_PER_MS) /* aim for a look: 10 a second are possible then */
+#define LOOK_CPU_NS    (2 * NS_PER_MS) /* intended time of a look, which permits 10 per second */
 #define GOROUTINES_MIN 100	       /* minimum per process and look, see choose_share() */
 #define GOROUTINES_MAX 10000
 #define STATES_MAX     128   /* distinct states of goroutines */

@@ -790,7 +790,7 @@ struct dso_stats resolver_stats(const struct resolver *resolver)
 
 static struct owner *find_owner(const struct resolver *resolver, pid_t pid)
 {
-	/* One pid, one hash. */
+	/* Distinct pids have distinct hashes. */
 	return HASHTABLE_FIRST(struct owner, link, &resolver->owners, hash_pid(pid));
 }
 

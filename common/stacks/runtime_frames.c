@@ -202,7 +202,7 @@ void runtime_frames_free(struct runtime_frames *frames)
 
 static struct process_entry *find_entry(const struct runtime_frames *frames, pid_t pid)
 {
-	/* One pid, one hash. */
+	/* Distinct pids have distinct hashes. */
 	return HASHTABLE_FIRST(struct process_entry, link, &frames->entries, hash_pid(pid));
 }
 

@@ -585,7 +585,7 @@ static uint64_t count_bytes(const struct dso *dso)
 	       (dso->jit ? jitmap_bytes(dso->jit) : 0);
 }
 
-/* Accounts the tables of the latest dso, which stay however large they are, and evicts others. */
+/* Accounts the tables of the latest dso, which stay regardless of their size, and evicts others. */
 static void keep_tables(struct dso *dso)
 {
 	struct lru *tables = &dso->cache->tables;

@@ -142,7 +142,7 @@ static bool read_blob(struct unwind_state *s, struct hotspot_walk *w)
 	       hotspot_take_blob(w, block);
 }
 
-/* w->last_frame: the frame before is a method's. */
+/* Leaves a frame. w->last_frame: the inner frame is a method's. */
 static int leave_hotspot(struct unwind_state *s, struct hotspot_walk *w)
 {
 	w->is_called = w->last_frame;

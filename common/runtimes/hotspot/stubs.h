@@ -14,10 +14,11 @@
 #include "runtimes/runtime.h"
 
 /*
- * Derives rules from instructions of one stub's code, or of several. Code begins at its first byte,
- * and, if has_several, after each path's end, where no other code leads. begins_framed: there, rbp
- * has a frame already. has_frame: the stack is aligned where the code aligns it. Calls add() with
- * ascending offsets; UNWIND_GAP where the state of the stack is unknown.
+ * Derives rules from the instructions of one stub's code, or of several. Code begins at its first
+ * byte, and, if has_several, after each path's end, where no other code leads. begins_framed: at
+ * the first byte, rbp already points to a frame. has_frame: instructions that align the stack
+ * change nothing, since it is aligned. Calls add() with ascending offsets; UNWIND_GAP where the
+ * state of the stack is unknown.
  */
 struct hotspot_stub {
 	const uint8_t *code;

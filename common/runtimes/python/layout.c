@@ -28,7 +28,10 @@ static bool has_known_offsets(const uint64_t *words, size_t n, uint32_t version)
 	       MINOR((uint32_t)words[WORD_VERSION]) == MINOR(version);
 }
 
-/* Checks that no offset for reads exceeds its object's size, and that others fit their fields. */
+/*
+ * Checks that no offset for reads exceeds its object's size, and that other offsets fit their
+ * fields.
+ */
 static bool is_small(const uint64_t *words, const struct parts *at)
 {
 	for (unsigned int i = 1; i <= 3; i++)

@@ -312,7 +312,7 @@ struct translation {
 	size_t n;
 };
 
-/* Reads the beginning. False: malformed. */
+/* Reads the beginning of a translation. False: malformed. */
 static bool begin_translation(struct translation *t)
 {
 	const struct v8_version *v = t->own.version;
