@@ -88,7 +88,10 @@ char *event_queue_add(struct event_queue *queue, uint64_t time_ns, size_t size);
 /* Returns the record of an item. */
 const void *event_queue_record(const struct event_queue *queue, const struct queued *item);
 
-/* Sorts records not yet noted. Call after adding all up to a time, before event_queue_note(). */
+/*
+ * Sorts records not yet noted. Call after adding all records up to a time, before
+ * event_queue_note().
+ */
 void event_queue_sort(struct event_queue *queue);
 
 /* Returns the next record to be noted, if it is from until_ns or earlier; NULL: none. */

@@ -46,7 +46,7 @@ static const struct opt common_opts[] = {
 	  "read the kernel's BTF from FILE if /sys/kernel/btf is hidden" },
 	{ 0, "quiet", NULL, OPT_FLAG(struct run, quiet), "print only results, losses and errors" },
 	{ 'v', "verbose", NULL, OPT_FLAG(struct run, verbose),
-	  "print details of what is being done" },
+	  "print each step, and why the kernel refuses a program" },
 	{ 'h', "help", NULL, OPT_FLAG(struct run, want_help), "print help (-h: one screen)" },
 	{ 'V', "version", NULL, OPT_FLAG(struct run, want_version), "print the version" },
 	{},

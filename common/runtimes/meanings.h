@@ -31,8 +31,8 @@ void meanings_add(struct meanings *meanings, const struct runtime_def *def, size
 struct runtime_function *meanings_find(const struct meanings *meanings, pid_t pid, uint64_t word);
 
 /*
- * Fills in the functions that a frame of a word's function runs, see resolve() in runtime.h; at
- * least the function itself. They are held, and none is NULL. Returns their number.
+ * Fills in the functions that run in the frame at a position, see resolve() in runtime.h: at least
+ * the function of the frame's word. They are held, and none is NULL. Returns their number.
  */
 size_t meanings_resolve(struct meanings *meanings, struct runtime_instance *instance, pid_t pid,
 			const struct runtime_position *position,

@@ -54,7 +54,7 @@ struct stacks_spec {
 	/* by stack_key.remark, from 1 on; n_remarks includes number 0 */
 	const char *const *remarks;
 	size_t n_remarks;
-	bool has_events; /* formats in time may show each stack_count(): a sample, or its time */
+	bool has_events; /* formats in time may show each stack_count() as an event */
 	/* remarks of single events, which prepare() has not converted; NULL: the same */
 	const char *const *event_remarks;
 	size_t n_event_remarks;

@@ -21,7 +21,7 @@ struct user_stacks;
 
 struct user_stacks_options {
 	bool wanted;   /* user stacks are walked */
-	bool hits_few; /* most short processes have no stack: tables are made with its first one */
+	bool hits_few; /* most short processes have no stack: tables wait for the first one */
 	bool runtimes; /* functions of managed runtimes are shown */
 	bool lines;    /* lines of managed functions are requested */
 	const char *const *walkers; /* see struct stacks_spec, also for keeps_programs */
