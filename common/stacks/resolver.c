@@ -538,7 +538,9 @@ static void find_flaw(struct resolver *resolver, const struct stack_def *def, ui
 #define EFFORT_NS	 (2 * NS_PER_S)
 #define EFFORT_PERIOD_NS (8 * NS_PER_S)
 
-/* Returns the runtime of a stack's process; NULL: none, or its time is spent. */
+/*
+ * Returns the runtime of a stack's process; NULL: none, or its CPU time for this period is used up.
+ */
 static struct runtime_instance *find_resolved(struct resolver *resolver,
 					      const struct stack_def *def)
 {

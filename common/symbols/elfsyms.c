@@ -46,7 +46,7 @@ static bool covers(const struct addr_item *sym, uint64_t addr)
 
 /*
  * Returns the innermost symbol that covers addr. Skipped symbols are never visited again, so that
- * all calls together are linear.
+ * all calls together take linear time.
  */
 static uint32_t find_parent(const struct elfsyms *es, uint64_t addr)
 {

@@ -213,7 +213,7 @@ struct reader {
 
 struct instruction {
 	uint32_t op;
-	uint32_t n_repeats; /* number of the basis's instructions that follow; 0: none */
+	uint32_t n_repeats; /* number of instructions of the basis to repeat; 0: none */
 	int32_t operands[MAX_OPERANDS];
 };
 
