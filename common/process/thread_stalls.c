@@ -30,7 +30,7 @@ struct moment {
 /* A thread's time since it last slept, got a CPU, or stopped sleeping. */
 struct stretch {
 	bool is_asleep;
-	uint64_t switches; /* since when the thread has none, see count_switches() */
+	uint64_t switches; /* count of context switches, the same since start_ns: see update() */
 	uint64_t ran_ns;
 	uint64_t start_ns, start_ran_ns;
 	bool is_judged;

@@ -124,8 +124,8 @@ void capture_finish(struct capture *capture)
 {
 	conditions_close(&capture->conditions);
 	if (capture->ring)
-		msg_info("captures: %" PRIu32 ", conditions ignored in the cool-down: %" PRIu32, capture->n,
-			 capture->n_ignored);
+		msg_info("captures: %" PRIu32 ", conditions ignored in the cool-down: %" PRIu32,
+			 capture->n, capture->n_ignored);
 	for (size_t i = 0; i < capture->n_ring; i++)
 		output_drop_draft(&capture->ring[i]);
 	free(capture->ring);

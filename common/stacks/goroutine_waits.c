@@ -40,7 +40,7 @@ struct go_process {
 	uint64_t cgroup_id;
 	char comm[TASK_COMM_LEN + 1];
 	struct go_program *program;
-	struct go_goroutines *goroutines; /* NULL: they can't be read, or have ended */
+	struct go_goroutines *goroutines; /* NULL: they can't be read, or the program has ended */
 	bool is_read;			  /* its goroutines were read */
 };
 

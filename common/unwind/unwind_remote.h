@@ -16,10 +16,9 @@
 
 /* Facts about the frames of a walk that runtimes need. */
 struct native_frames {
-	uint64_t sps[STACK_DEPTH]; /* stack address at which each frame begins */
-	uint64_t bps[STACK_DEPTH]; /* frame pointer in each frame */
-	uint32_t
-		framed[STACK_CHUNKS]; /* a bit each: left along its frame pointer, without a rule */
+	uint64_t sps[STACK_DEPTH];     /* stack address at which each frame begins */
+	uint64_t bps[STACK_DEPTH];     /* frame pointer in each frame */
+	uint32_t framed[STACK_CHUNKS]; /* a bit per frame: left along the frame pointer, no rule */
 };
 
 /* Inputs of a walk, all borrowed; tables NULL: walk by frame pointers alone. */

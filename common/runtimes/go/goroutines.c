@@ -503,7 +503,7 @@ static size_t sweep_batch(struct sweeping *s, const uint64_t *addrs, size_t n, u
 	return n_again;
 }
 
-/* Makes an attempt at n addresses of the list. Returns the number of those to be read again. */
+/* Tries to read n addresses of the list. Returns the number of those to be read again. */
 static size_t attempt(struct sweeping *s, size_t n)
 {
 	size_t n_again = 0, size;
