@@ -48,7 +48,7 @@ static __always_inline __u64 task_pidns(struct task_struct *task)
 	return BPF_CORE_READ(upid.ns, ns.inum);
 }
 
-/* Adds the part of a wait that a quota caused to the total. Returns the cause of the wait. */
+/* Adds to the total the part of a wait that a quota caused. Returns the cause of the wait. */
 static __always_inline __u64 wait_cause(struct task_struct *task, struct task_state *state,
 					__u64 delay_ns)
 {

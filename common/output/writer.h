@@ -20,7 +20,7 @@ struct writer_facts {
 	uint64_t duration_ns;
 	uint64_t lost;	 /* losses, in the profile's unit */
 	bool gets_note;	 /* writer_note() follows */
-	bool has_stacks; /* user stacks were walked: `complete` percent of their value is whole */
+	bool has_stacks; /* user stacks were walked; complete: their share, in percent */
 	double complete;
 	const char *process; /* name of a traced process; NULL: unknown, or several */
 	uint32_t process_pid;

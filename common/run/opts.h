@@ -99,7 +99,10 @@ int opts_parse(struct opt_set *set, int argc, char **argv);
 /* Returns true if the option with this long name was given. After opts_parse(). */
 bool opts_given(const struct opt_set *set, const char *name);
 
-/* Returns true if it was given by its letter (-h prints less than --help). After opts_parse(). */
+/*
+ * Returns true if the option was given by its letter (-h prints less than --help). After
+ * opts_parse().
+ */
 bool opts_given_by_letter(const struct opt_set *set, const char *name);
 
 /* Prints an error if one of these options was given: it has no effect "with --x". 0 or -EINVAL. */
