@@ -347,8 +347,8 @@ static __always_inline bool may_throw(struct pt_regs *ctx, __u32 kind)
 
 /*
  * Returns true for a nested call: its stack pointer is lower. Same sp: a tail call, or the outer
- * call never returned. Calls that began in an earlier window don't count, as their returns aren't
- * probed.
+ * call never returned. Calls that began in an earlier window don't count, since their returns
+ * aren't probed.
  */
 static __always_inline bool call_is_nested(struct task_state *call, __u64 sp, __u64 ip,
 					   __u32 window)

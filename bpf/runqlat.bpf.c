@@ -196,7 +196,7 @@ int BPF_PROG(runqlat_wakeup_new, struct task_struct *task)
 	return 0;
 }
 
-/* Ends next's wait; starts one for prev if it is still runnable, as it was preempted. */
+/* Ends next's wait; starts one for prev if it is still runnable, since it was preempted. */
 SEC("tp_btf/sched_switch")
 int BPF_PROG(runqlat_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {

@@ -217,8 +217,8 @@ static __always_inline struct call_times *count_in_times(const struct call_key *
 }
 
 /*
- * Adds a duration. Not called for calls without one: the compiler turns an addition of 0 into an
- * instruction that needs Linux 5.12.
+ * Adds a duration. Not called for calls without a duration: the compiler turns an addition of 0
+ * into an instruction that needs Linux 5.12.
  */
 static __always_inline void add_time(struct call_times *times, __u64 ns)
 {

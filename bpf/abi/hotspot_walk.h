@@ -279,7 +279,7 @@ UNWIND_INLINE __u32 hotspot_find_move(const struct hotspot_walk *w, __u32 from)
 	return HOTSPOT_DROPS;
 }
 
-/* Adds what the instruction there drops to w->moved, and raises w->dropped to it. */
+/* Adds to w->moved what the instruction at that offset drops; w->dropped is the maximum. */
 UNWIND_INLINE void hotspot_follow_move(struct hotspot_walk *w, __u32 at)
 {
 	signed char n = (signed char)hotspot_code(w, at + 3);
@@ -413,7 +413,7 @@ UNWIND_INLINE bool hotspot_is_x87(const struct hotspot_walk *w)
 	return hotspot_four_bytes(w->code + 4) >> 8 == 0x2404dd; /* fldl (%rsp) */
 }
 
-/* Returns true if the code may be that which saves all registers, or restores them. */
+/* Returns true if the code may save all registers, or restore them. */
 UNWIND_INLINE bool hotspot_saves(const struct hotspot_walk *w)
 {
 	if ((hotspot_four_bytes(w->code) & 0xd7ffff) == 0xc48148) /* add, sub n,%rsp */
@@ -501,7 +501,9 @@ UNWIND_INLINE __u64 hotspot_original_pc(struct unwind_state *s, const struct hot
 	return pc >= w->begin && pc < w->end ? pc : 0;
 }
 
-/* Returns true if the return address of a frame of that size follows a call in HotSpot's code. */
+/*
+ * Returns true if the return address of a frame of to_cfa bytes follows a call in HotSpot's code.
+ */
 UNWIND_INLINE bool hotspot_is_frame(struct unwind_state *s, struct hotspot_walk *w, __u32 to_cfa)
 {
 	__u64 address;

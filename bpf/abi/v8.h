@@ -87,7 +87,7 @@ struct v8_text {
 	__u64 at;	/* address of the characters; is_rope: of the string, tagged */
 	__u32 length;	/* characters; 0: no text */
 	__u8 is_wide;	/* characters have two bytes */
-	__u8 is_rope;	/* the loader reads it */
+	__u8 is_rope;	/* a rope, which the loader reads */
 	__u16 n_copied; /* bytes in the definition */
 };
 

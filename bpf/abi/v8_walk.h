@@ -48,7 +48,7 @@ struct v8_walk {
 	__u64 script_at; /* 0: the function has none */
 	__u32 script_id;
 	bool is_text_found;
-	__u32 n_skipped; /* characters of a text's string that precede it */
+	__u32 n_skipped; /* characters of the string that precede the text */
 	struct v8_text text;
 	struct v8_def def;
 };

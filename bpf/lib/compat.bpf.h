@@ -700,7 +700,7 @@ static __always_inline struct block_device *bio_device(struct bio *bio)
 }
 
 /*
- * Returns true if a device on top of this one, such as of the device mapper, uses it: if its folder
+ * Returns true if another device, such as of the device mapper, uses this one: if this one's folder
  * "holders" in sysfs isn't empty.
  */
 static __always_inline bool device_is_held(struct block_device *device)

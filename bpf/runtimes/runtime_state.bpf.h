@@ -134,7 +134,7 @@ static __always_inline void runtime_note_word(struct stack_scratch *scratch, __u
 
 /*
  * Notes the function of a native frame, and with lines the position in it; negative: none. Frames
- * come in order; those beyond the space have none, and the stack counts as too deep.
+ * come in order. Functions beyond the space are dropped, and the stack counts as too deep.
  */
 static __always_inline void runtime_note_function(struct stack_scratch *scratch, __u32 frame,
 						  __u64 word, __s32 position)

@@ -99,7 +99,9 @@ enum kernel_stack {
 	KERNEL_STACK_OF_ANY,  /* stack of a task that may get a CPU at any moment */
 };
 
-/* Prepares a wait of the task, e.g. records its lock; false: not counted. Each program has one. */
+/*
+ * Prepares a wait of the task, e.g. records its lock; false: not counted. Defined by each program.
+ */
 static bool wait_begin(struct task_struct *task, bool is_current);
 
 /* Counts a wait. Defined by each program. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Loads shared libraries on demand. Dynamically linked programs pull this module in with the linker
- * option -u dynlib_find; static programs lack it, as dlopen(3) would need the same libc at run
+ * option -u dynlib_find; static programs lack it, since dlopen(3) would need the same libc at run
  * time.
  */
 #ifndef DYNLIB_H

@@ -24,7 +24,7 @@ extern const struct hist_unit hist_usecs; /* 1/64 us */
 extern const struct hist_unit hist_msecs; /* 1/65536 ms */
 extern const struct hist_unit hist_bytes; /* fixed = bytes */
 
-/* A histogram. Empty octaves take no memory, as each of many processes may have a histogram. */
+/* A histogram. Empty octaves take no memory, since each of many processes may have a histogram. */
 struct hist {
 	struct hist_octave *octaves[HIST_OCTAVES]; /* NULL: octave without values */
 };

@@ -68,7 +68,7 @@ void writer_print_json_frames(struct json *json, const void *data)
 	json_close(json, ']');
 }
 
-/* Quotes become \xNN, as CSV would double them. */
+/* Quotes become \xNN, since CSV would double them. */
 void writer_print_frames(FILE *f, const void *data)
 {
 	static const struct writer_style plain;

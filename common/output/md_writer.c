@@ -114,7 +114,7 @@ static char *prepend(char *text, const struct sample *s, size_t frame, size_t wi
 	return longer;
 }
 
-/* Returns the number of frames outside of the kernel; of all frames if there are no such. */
+/* Returns the number of frames outside of the kernel; of all frames if none is outside. */
 static size_t count_user(const struct sample *s)
 {
 	size_t n = s->n_frames;

@@ -15,7 +15,7 @@ struct protobuf {
 /* Frees the contents: the message is empty then. */
 void protobuf_free(struct protobuf *pb);
 
-/* Writes a number field; 0 is omitted, as an absent field reads as 0. */
+/* Writes a number field; 0 is omitted, since an absent field reads as 0. */
 void protobuf_uint(struct protobuf *pb, uint32_t field, uint64_t value);
 
 /* Writes a field that is a string, bytes or a message, even if empty. */

@@ -41,7 +41,7 @@ struct probe_request {
 };
 
 struct probe_place {
-	unsigned int offset; /* bytes from the function's first one */
+	unsigned int offset; /* bytes from the function's start */
 	enum probe_kind kind;
 
 	/*

@@ -82,7 +82,9 @@ struct file *files_get(struct files *files, pid_t pid, const struct mapping *m,
  */
 void files_age(struct files *files, uint32_t epoch);
 
-/* Returns true if files_age() would release all files that are not in use, as the table is full. */
+/*
+ * Returns true if files_age() would release all files that are not in use, since the table is full.
+ */
 bool files_are_many(const struct files *files);
 
 /* Returns true if both statuses are of the same file with the same contents. */

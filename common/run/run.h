@@ -217,8 +217,8 @@ bool run_makes_series(const struct run *run);
 bool run_given(const struct run *run, const char *name);
 
 /*
- * Print an error if one of these options was given, as it has no effect `where` ("with --slower"),
- * in formats of tables other than text, or in metrics. 0 or -EINVAL, printed.
+ * Print an error if one of these options was given, since it has no effect `where` ("with
+ * --slower"), in formats of tables other than text, or in metrics. 0 or -EINVAL, printed.
  */
 int run_refuse(const struct run *run, const char *const options[], const char *where);
 int run_refuse_but_in_text(const struct run *run, const char *const options[]);

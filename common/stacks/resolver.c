@@ -59,7 +59,7 @@ static struct stack_flaw flaw_of_file(const struct stack_def *def, const struct 
 
 /*
  * Finds the flaw of a user stack with these n native locations, leaf first. is_named: a runtime's
- * function replaces the frame; then other frames are not a flaw, as no option names them. The
+ * function replaces the frame; then other frames are not a flaw, since no option names them. The
  * file's name belongs to the location, see usyms_dso_name().
  */
 static struct stack_flaw stack_flaw_find(struct processes *processes, const struct stack_def *def,

@@ -82,7 +82,7 @@ struct stack_counts {
 void stack_counts_configure(struct run *run, const struct stack_counts *counts);
 void stack_counts_leave_out(const struct run *run, const struct stack_counts *counts);
 
-/* Adds a count that doesn't come from BPF, between reports. */
+/* Adds, between reports, a count that doesn't come from BPF. */
 void stack_counts_add(struct stack_counts *counts, const struct stack_key *key,
 		      const struct stack_sum *sum);
 

@@ -45,7 +45,7 @@ void stacks_define_thread(const struct run *run, const struct unwind_thread *thr
 uint64_t stacks_define(const struct run *run, pid_t tgid, const uint64_t *words, size_t n,
 		       int reason);
 
-/* Adds a count of a defined stack that doesn't come from BPF. */
+/* Adds a count, which doesn't come from BPF, of a defined stack. */
 void stacks_count(const struct run *run, const struct stack_key *key, const struct stack_sum *sum);
 
 /*

@@ -13,7 +13,10 @@ struct held_locks;
 /* Begins to look, freed with held_locks_free(). NULL: failed, printed. */
 struct held_locks *held_locks_start(struct run *run);
 
-/* Adds lines about what was found since the last call to a text, which it frees. Returns it. */
+/*
+ * Appends to a text lines about the threads found since the last call. Frees the text; returns the
+ * longer one.
+ */
 char *held_locks_append(struct held_locks *held, char *text);
 
 void held_locks_free(struct held_locks *held);

@@ -297,7 +297,7 @@ static bool is_new(int32_t known)
 	return known == STACK_UNSEEN || known == STACK_INSIDE;
 }
 
-/* Returns true for an instruction that was found from the present entry. */
+/* Returns true for an instruction that was found from the current entry. */
 static bool is_own(const struct text *text, uint64_t at)
 {
 	return text->order[at] > text->n_before;
@@ -490,7 +490,7 @@ static void add_at(size_t offset, const struct unwind_rule *rule, void *arg)
 	visit->rows->add(visit->begin + offset, rule, visit->rows->arg);
 }
 
-/* Returns true for stubs that are made one by one in the blob, and never move rsp. */
+/* Returns true for stubs that HotSpot makes one by one in the blob, and that never move rsp. */
 static bool is_frameless(const struct hotspot_blob *blob)
 {
 	return !strcmp(blob->name, "vtable chunks") || !strcmp(blob->name, "InlineCacheBuffer") ||
