@@ -28,7 +28,7 @@
 #define TOP	      60
 #define PARTS	      50 /* cells of a column */
 #define CELL_HEIGHT   5
-#define CELL_WIDTH    24 /* maximum */
+#define CELL_WIDTH    24 /* maximum width of a cell */
 #define PICTURE_WIDTH 1200
 #define MAX_COLUMNS   (PICTURE_WIDTH - 2 * PAD)
 #define MAP_HEIGHT    (TOP + PARTS * CELL_HEIGHT + 40)

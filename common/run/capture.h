@@ -31,7 +31,7 @@ struct capture {
 	size_t n_ring;
 	char *reason; /* why a capture begins, or has begun; NULL: it doesn't */
 	uint64_t moment_unix_ns;
-	bool is_begun;	 /* the report of its last moment is named */
+	bool is_begun;	 /* the report in which the condition held has its name */
 	uint32_t n_left; /* number of further intervals whose reports get names */
 	uint64_t paused_until_ns;
 	uint32_t n, n_ignored; /* captures; moments in the pause */

@@ -47,7 +47,7 @@ void stack_sums_clear(struct stack_sums *sums);
 struct stack_events {
 	struct event *list; /* ordered about by time; their keys are numbers in the totals */
 	size_t n;
-	uint64_t cut_ns, cut_value; /* dropped ones: latest time, and total */
+	uint64_t cut_ns, cut_value; /* latest time and total value of dropped events */
 	uint64_t n_keys;	    /* number of keys added to the totals so far */
 };
 

@@ -566,7 +566,7 @@ struct making {
 
 /* Sample and kind of a key's events. */
 struct shown {
-	const struct sample *sample; /* NULL: not at all */
+	const struct sample *sample; /* NULL: the events are not shown */
 	enum event_kind kind;
 };
 

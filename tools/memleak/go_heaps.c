@@ -64,7 +64,7 @@ void go_heaps_free(struct go_heaps *heaps)
 
 /* ---- processes ---- */
 
-/* Prints, once per process, why its heap is not in the report. */
+/* Prints, once per process, why the process's heap is not in the report. */
 static void report_why(struct go_process *process, const char *why)
 {
 	if (!process->is_reported)

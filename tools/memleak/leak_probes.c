@@ -20,7 +20,7 @@
 #include "run/bpfmap.h"
 
 #define WINDOW_NS  (50 * NS_PER_MS)  /* length of a window; attaching takes 1 % of it */
-#define RELEASE_NS (5 * NS_PER_S)    /* least time between searches for unmapped files */
+#define RELEASE_NS (5 * NS_PER_S)    /* minimum time between searches for unmapped files */
 #define CLOSE_NS   (125 * NS_PER_MS) /* maximum time per tick for closing links */
 
 /* Probes in a file. */

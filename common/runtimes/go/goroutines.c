@@ -169,7 +169,7 @@ struct walk {
 	const struct go_goroutines *g;
 	struct slot *slot;
 	uint64_t high;
-	uint64_t before; /* the frame before goexit: its address as looked up */
+	uint64_t before; /* address at which the frame before goexit was looked up */
 	uint64_t window; /* address of bytes[] */
 	size_t n_bytes;
 	uint8_t bytes[STACK_BYTES];

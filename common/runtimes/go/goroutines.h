@@ -19,8 +19,8 @@ struct go_goroutine {
 	uint64_t id;
 	const char *state; /* "runnable", "running", "syscall", or the reason: "chan receive" */
 	/*
-	 * CLOCK_MONOTONIC at which a collection found it waiting, so that it waits at least since
-	 * then; 0: unknown, or it doesn't wait
+	 * CLOCK_MONOTONIC at which a collection found the goroutine waiting: it has waited at least
+	 * since then; 0: unknown, or it doesn't wait
 	 */
 	uint64_t waits_since_ns;
 	/* words as in struct stack_def, leaf first; n 0: no stack */
