@@ -81,7 +81,7 @@ struct task_state {
 	__u64 ip;
 	__u64 size;
 	__u64 out_addr;	 /* posix_memalign: address of the result */
-	__u64 old_addr;	 /* realloc: recorded block it may free, 0: none; mappings: argument */
+	__u64 old_addr;	 /* realloc: recorded block to be freed, 0: none; mappings: argument */
 	__u64 old_bytes; /* mremap: bytes of the old range */
 	__u64 began_ns;	 /* mremap: start of the call */
 	__u32 kind;	 /* enum alloc_kind */

@@ -76,7 +76,7 @@ static const struct opt opts[] = {
 	{ 0, "sort", "size|count", OPT_PARSED(struct leak_options, by_count, parse_sort),
 	  "order stacks by bytes (default) or number of blocks" },
 	{ 'P', "percpu", NULL, OPT_FLAG(struct leak_options, percpu),
-	  "trace the kernel's per-CPU allocator instead" },
+	  "trace only the kernel's per-CPU allocator" },
 	{ 0, "growth", NULL, OPT_FLAG(struct leak_options, growth),
 	  "show only stacks that grow interval after interval" },
 	{ 0, "entries", "N", OPT_UINT(struct leak_options, n_blocks, 1, 1 << 28),

@@ -11,7 +11,7 @@
 
 #define HOTSPOT_HEAPS	    3
 #define HOTSPOT_BLOB_BYTES  448 /* bytes of a block that are read, up to its last field */
-#define HOTSPOT_CONST_BYTES 96	/* likewise of a ConstMethod */
+#define HOTSPOT_CONST_BYTES 96	/* bytes of a ConstMethod that are read, up to its last field */
 
 struct hotspot_heap {
 	__u64 low, high; /* code; high is exclusive, and covers memory that is not committed yet */

@@ -638,7 +638,7 @@ UNWIND_INLINE void hotspot_identify(struct hotspot_walk *w)
 
 /* ---- stubs, and calls from C++ ---- */
 
-/* Leaves a frame by rbp: the call stub's. */
+/* Leaves the call stub's frame by rbp. */
 UNWIND_INLINE int hotspot_leave_by_bp(struct unwind_state *s)
 {
 	struct unwind_frame_record record;
@@ -719,7 +719,7 @@ UNWIND_INLINE bool hotspot_find_sender(struct unwind_state *s, struct hotspot_wa
 	return *sp - s->sp < HOTSPOT_FRAME_MAX && hotspot_is_return(s, w, *ip);
 }
 
-/* Does the same once rbp points to the frame, which is not complete yet. */
+/* Leaves the method once rbp points to its frame, which is not complete yet. */
 UNWIND_INLINE int hotspot_leave_new_frame(struct unwind_state *s, struct hotspot_walk *w)
 {
 	struct unwind_frame_record record;
@@ -841,7 +841,7 @@ UNWIND_INLINE bool hotspot_is_noted(const struct unwind_state *s, __u64 noted, _
 /*
  * Returns true if an interrupted instruction of the interpreter runs the complete frame at rbp. A
  * frame notes its stack pointer when it calls a method, until that returns. r13 has the same value
- * while the interpreter jumps to the method, and rsp when it is back.
+ * while the interpreter jumps to the method, and rsp has it after the method has returned.
  */
 UNWIND_INLINE bool hotspot_has_frame(const struct unwind_state *s, const struct hotspot_walk *w)
 {

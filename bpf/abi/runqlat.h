@@ -25,7 +25,7 @@ enum runqlat_cause {
 struct runqlat_slow {
 	__u64 delay_ns;
 	__u32 cpu;
-	__u32 tid, prev_tid; /* prev_tid: task that ran before it on that CPU */
+	__u32 tid, prev_tid; /* prev_tid: task that ran before tid on that CPU */
 	char comm[TASK_COMM_LEN], prev_comm[TASK_COMM_LEN];
 };
 

@@ -119,7 +119,7 @@ struct stack_sum {
 
 /* One count, in the ring buffer of definitions. Begins like struct stack_def. */
 struct stack_event {
-	__u64 time_ns; /* time at which it was counted */
+	__u64 time_ns; /* time at which the event was counted */
 	__u32 kind;    /* always STACK_EVENT */
 	__u32 unused;
 	struct stack_sum sum;

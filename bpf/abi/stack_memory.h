@@ -10,8 +10,9 @@
 #define STACK_PAGE_FAR	   8   /* maximum number of distant objects of a page */
 #define STACK_PAGE_WORDS   256 /* maximum number of copied words; word indices are bytes */
 #define STACK_PAGE_BELOW   64  /* bytes: space for later reads at lower addresses */
-#define STACK_PAGE_ABOVE   (STACK_PAGE_WORDS * 8 - 2 * STACK_PAGE_BELOW) /* likewise, higher */
-#define STACK_FAR_WORDS	   9 /* maximum number of words of a distant object */
+/* bytes: space for later reads at higher addresses */
+#define STACK_PAGE_ABOVE (STACK_PAGE_WORDS * 8 - 2 * STACK_PAGE_BELOW)
+#define STACK_FAR_WORDS	 9 /* maximum number of words of a distant object */
 
 /* Bytes of a word that are compared, from `first` to `last`; 0: all. */
 #define STACK_BYTES(first, last) (7 - (last) + ((7 - (last) + (first)) << 3))

@@ -249,7 +249,8 @@ struct unwind_copy {
 struct unwind_thread {
 	__u32 tgid, tid;
 	__u64 generation;
-	__u64 arrivals; /* times it got a CPU; if this has changed, the fields below are outdated */
+	/* number of times that the thread got a CPU; if changed, the following is outdated */
+	__u64 arrivals;
 	struct unwind_regs regs;
 	struct unwind_returns returns;
 };

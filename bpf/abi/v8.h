@@ -94,7 +94,7 @@ struct v8_text {
 /* Definition of a function's word: see struct runtime_def. */
 struct v8_def {
 	struct runtime_def def;
-	__u64 shared, script; /* SharedFunctionInfo and Script when it was read, tagged */
+	__u64 shared, script; /* SharedFunctionInfo and Script at the time of the read, tagged */
 	__u32 script_id;      /* 0: no script */
 	__u32 literal_id;
 	__s32 begin; /* position in the script's source; -1: unknown */

@@ -34,11 +34,11 @@ struct lock_state {
 struct task_state {
 	__u64 off_ns;  /* switch-out time; 0: on CPU, or not traced */
 	__u64 cut_ns;  /* end of the last window that counted a wait */
-	__u64 wake_ns; /* time at which it became runnable; 0: still blocked */
+	__u64 wake_ns; /* time at which the task became runnable; 0: still blocked */
 	__u64 user_id; /* stack id at switch-out */
 	__u64 waker_id;
 	__u64 waking_id;	/* current waker, perhaps before the switch-out */
-	__u64 switches;		/* count of switches at switch-out; the same until it runs */
+	__u64 switches;		/* count of switches at switch-out; unchanged until the task runs */
 	__u64 on_ns;		/* switch-in time; 0: off CPU, or unknown */
 	__u64 ran_ns;		/* time on CPU not counted yet, up to the last switch-out */
 	__u8 letter;		/* letter of its state, as in ps; 0: stopped by the tool */

@@ -8,7 +8,7 @@
 /* Calls visit for each CPU of a list, until visit returns non-zero. Returns visit's last result. */
 int cpulist_visit(const char *list, int (*visit)(uint32_t cpu, void *arg), void *arg);
 
-/* Does the same for the online CPUs. Returns -errno if the kernel doesn't report them. */
+/* Like cpulist_visit(), for the online CPUs. Returns -errno if the kernel doesn't report them. */
 int cpulist_visit_online(int (*visit)(uint32_t cpu, void *arg), void *arg);
 
 #endif

@@ -22,7 +22,7 @@ void loop_free(struct loop *loop);
 /* Calls ready(fd, arg) whenever fd can be read, until fd is closed. 0 or -errno. */
 int loop_watch(struct loop *loop, int fd, loop_fn *ready, void *arg);
 
-/* The same for exceptional conditions (EPOLLPRI), such as triggers of /proc/pressure. */
+/* Like loop_watch(), for exceptional conditions (EPOLLPRI): triggers of /proc/pressure. */
 int loop_watch_priority(struct loop *loop, int fd, loop_fn *ready, void *arg);
 
 /*

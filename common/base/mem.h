@@ -21,7 +21,7 @@ char *mem_strdup(const char *s) __attribute__((malloc));
 char *mem_strndup(const char *s, size_t n) __attribute__((malloc));
 /* Returns a printable copy of s: see escape.h. */
 char *mem_escape(const char *s) __attribute__((malloc));
-/* Likewise; a copy of more than max bytes lacks its middle. */
+/* Like mem_escape(); a copy of more than max bytes lacks its middle. */
 char *mem_escape_short(const char *s, size_t max) __attribute__((malloc));
 
 char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2), malloc));

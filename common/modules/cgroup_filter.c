@@ -221,7 +221,7 @@ static enum loop_verdict on_tick(int fd, void *arg)
 		return LOOP_GO;
 	if (find_again(filter)) {
 		if (tell_id(filter)) {
-			filter->id = 0; /* retried at the next timer */
+			filter->id = 0; /* retried when the timer expires again */
 			return LOOP_GO;
 		}
 		filter->is_gone = false;

@@ -25,8 +25,8 @@ struct lock_waiter {
 	bool is_chosen;		  /* its lock's owner is looked up */
 	uint64_t n_waits;	  /* voluntary context switches; 0: no longer waits for the lock */
 	pid_t owner;		  /* thread that has the lock; 0: unknown */
-	struct lock_waiter *next; /* the owner, if it waits, too; else NULL */
-	size_t walk;		  /* number of the walk that visited it; 0: none yet */
+	struct lock_waiter *next; /* the owner, if that waits, too; else NULL */
+	size_t walk;		  /* number of the walk that visited this waiter; 0: none yet */
 	bool is_in_cycle;	  /* the thread is part of a deadlock */
 	bool is_news;		  /* first waiter with this lock and owner */
 };

@@ -193,7 +193,7 @@ static enum loop_verdict make_missing(int fd, void *arg)
 	msg_debug("task state: %llu allocations failed at first, %llu still fail",
 		  (unsigned long long)(n_failed - state->n_failed),
 		  (unsigned long long)(count_failed(state->run) - n_failed));
-	state->n_failed = n_failed; /* further failures are retried at the next timer */
+	state->n_failed = n_failed; /* retried when the timer expires again */
 	return LOOP_GO;
 }
 

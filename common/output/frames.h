@@ -24,9 +24,9 @@ enum frame_kind {
 struct frame {
 	const char *name;
 	enum frame_kind kind;
-	uint32_t line;		   /* source line being executed; 0: unknown, or not requested */
-	const char *file;	   /* source file; NULL: unknown, or not requested */
-	const char *symbol;	   /* the linker's name; NULL: as name, unknown or not requested */
+	uint32_t line;	    /* source line being executed; 0: unknown, or not requested */
+	const char *file;   /* source file; NULL: unknown, or not requested */
+	const char *symbol; /* the linker's name; NULL: equal to name, unknown or not requested */
 	const struct image *image; /* borrowed; NULL: no image, or not requested */
 	uint64_t address; /* ELF virtual address in the image; a caller's is inside its call */
 };

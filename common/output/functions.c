@@ -36,10 +36,11 @@ static struct entry *find_entry(struct walk *walk, const struct calltree_node *n
 	return entry;
 }
 
-/* State of a walk: the node that a node's own value belongs to. */
+/* State of a walk. */
 struct place {
-	const struct calltree_node *owner; /* NULL: none yet */
-	bool is_wakers;			   /* node and descendants are in a waker's stack */
+	/* its function gets the own values of visited nodes; NULL: none yet */
+	const struct calltree_node *owner;
+	bool is_wakers; /* node and descendants are in a waker's stack */
 };
 
 static void visit_children(struct walk *walk, const struct calltree_node *node, struct place place);

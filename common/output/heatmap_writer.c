@@ -45,10 +45,10 @@ struct heatmap {
 	uint32_t *boxes;	    /* number in the flame graph's table, by node */
 	uint64_t first_ns, cell_ns; /* start of the first cell, and length of each */
 	size_t n_columns;
-	uint64_t *cells, most; /* values, a column after another; the largest one */
+	uint64_t *cells, most; /* values, column by column; the largest one */
 	size_t n_lines;
 	bool has_runs;		   /* shades show time on CPU and waits for a CPU */
-	const struct track *track; /* being visited */
+	const struct track *track; /* track that is being visited */
 };
 
 /* ---- stacks ---- */

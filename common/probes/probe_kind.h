@@ -16,7 +16,7 @@ enum probe_kind {
 
 	/* nops that older kernels step: x86-64: several bytes, before 6.18; arm64: before 6.13 */
 	PROBE_LATE_NOP,
-	PROBE_STEP,    /* stepped; costs 20 pushes (x86-64 VM), or up to two branches (arm64) */
+	PROBE_STEP, /* stepped: as slow as 20 pushes (x86-64 VM), or up to two branches (arm64) */
 	PROBE_REFUSED, /* the kernel refuses a probe on it, or mishandles the hit */
 	PROBE_KINDS,
 };

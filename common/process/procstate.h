@@ -41,7 +41,7 @@ char *thread_file(pid_t pid, pid_t tid, const char *name);
 struct thread_call {
 	bool is_off_cpu;   /* the thread doesn't run: the rest is known */
 	enum call_abi abi; /* interface that the number belongs to */
-	int32_t number;	   /* -1: in no call, -2: unknown */
+	int32_t number;	   /* -1: in no call; -2: unknown */
 	uint64_t args[6], sp, pc;
 };
 
@@ -52,7 +52,7 @@ bool thread_call_read(struct thread_call *call, pid_t pid, pid_t tid);
 struct thread_times {
 	uint64_t ran_ns;    /* time on CPUs, as of the latest tick */
 	uint64_t waited_ns; /* time on run queues */
-	uint64_t arrivals;  /* number of times that it got a CPU */
+	uint64_t arrivals;  /* number of times that the thread got a CPU */
 };
 
 /* Returns false, and zeros, if the thread has ended or the kernel does not count. */

@@ -151,7 +151,7 @@ struct skeleton {
 
 struct tool {
 	const char *name;
-	const char *summary;  /* one sentence: the question it answers */
+	const char *summary;  /* one sentence: the question that the tool answers */
 	const char *examples; /* lines of "  command  # meaning" */
 	const char *usual;    /* long names of the ten options that -h prints */
 	const char *unit;     /* unit of counts: "samples", "microseconds", "waits" */

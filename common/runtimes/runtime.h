@@ -46,7 +46,7 @@ struct meanings;
 struct runtime_function {
 	struct hashlink link;
 	struct meanings *meanings;
-	unsigned int n_users; /* number of words that refer to it, and of other users */
+	unsigned int n_users; /* number of words that refer to the function, and of other users */
 	const struct runtime_code *code;
 	char *name;	     /* qualified name, or its beginning if long: "Thread.run" */
 	char *file;	     /* path, or its end if long; NULL: unknown */
@@ -58,7 +58,7 @@ struct runtime_function {
 
 /* Position of a frame in its function. */
 struct runtime_position {
-	uint64_t word;	/* the function's */
+	uint64_t word;	/* word of the function */
 	uint64_t pc;	/* address of the native frame that it replaces; 0: none */
 	bool is_return; /* pc is a return address */
 	bool is_made;	/* pc is in generated code, in memory without a file */
@@ -157,7 +157,7 @@ struct runtime_code {
 /* A managed runtime. In its advice to the user, "PID" stands for the pid of the process. */
 struct runtime {
 	const char *name;
-	const char *const *files; /* base names that identify it, then NULL */
+	const char *const *files; /* base names that identify the runtime, then NULL */
 	/* advice for complete JIT stacks; NULL: impossible */
 	const char *to_complete;
 	const char *to_name;		 /* advice for names of JIT code; NULL: impossible */

@@ -301,7 +301,7 @@ struct definition {
 	struct interned_stack *stack;
 	struct definition *next; /* next definition of the same process */
 	uint32_t used_age;
-	bool is_leaving; /* passed to forgotten(): released unless BPF sends it again */
+	bool is_leaving; /* passed to forgotten(); released unless BPF sends the definition again */
 };
 
 struct owner {

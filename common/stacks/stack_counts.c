@@ -285,9 +285,10 @@ static void bound_sums(struct stack_counts *counts)
 	stack_sums_fold(&counts->gathered, is_gone);
 	counts->n_folded = counts->gathered.n;
 	if (!counts->has_folded)
-		msg_warn("stacks: more than %d per-%s totals, exited ones are merged under %s 0 "
-			 "(use a shorter --interval to separate them)",
+		msg_warn("stacks: more than %d per-%s totals, those of exited %s are merged "
+			 "under %s 0 (use a shorter --interval to separate them)",
 			 MANY_SUMS, counts->by_thread ? "thread" : "process",
+			 counts->by_thread ? "threads" : "processes",
 			 counts->by_thread ? "tid" : "pid");
 	counts->has_folded = true;
 }

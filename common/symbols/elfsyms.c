@@ -76,7 +76,7 @@ static void add_symbol(struct elfsyms *es, struct addr_item sym, uint64_t end)
 }
 
 /*
- * Returns the end of a symbol: by its size, else the next symbol, but at most its section's end. If
+ * Returns the end of a symbol: by its size, else by the next symbol, at most its section's end. If
  * only exported functions are known, others may lie before the next symbol.
  */
 static uint64_t find_end(struct elfsources *sources, size_t i)

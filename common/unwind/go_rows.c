@@ -116,7 +116,7 @@ struct assembly {
 	struct go_code code;
 	struct go_saved saved;
 	uint64_t saved_from; /* address after the instruction that saves rbp or x29 */
-	uint64_t away, back; /* runs on another stack from away to back */
+	uint64_t away, back; /* from away to back, the function runs on another stack */
 	struct unwind_rule elsewhere;
 };
 

@@ -32,7 +32,7 @@ struct entry {
 	const char *name;
 	enum frame_kind kind;
 	struct values sides[N_SIDES];
-	double growth, noise; /* difference of the means; what it has to exceed */
+	double growth, noise; /* difference of the means; what the growth has to exceed */
 };
 
 struct comparison {

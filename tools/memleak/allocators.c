@@ -101,7 +101,7 @@ static const struct known_name prefixed[] = {
 	{ "deletearray_aligned", ALLOC_DELETE },
 	{ "deletearray_aligned_nothrow", ALLOC_DELETE },
 	{ "deletearray_sized_aligned", ALLOC_DELETE },
-	{ "new", ALLOC_NEW }, /* also mimalloc */
+	{ "new", ALLOC_NEW }, /* these also in mimalloc */
 	{ "new_nothrow", ALLOC_NEW },
 	{ "new_aligned", ALLOC_NEW },
 	{ "new_aligned_nothrow", ALLOC_NEW },
@@ -260,7 +260,7 @@ static bool is_full(struct scan *scan)
 	if (scan->a->n_functions - scan->first < FUNCTIONS_MAX)
 		return false;
 	if (!scan->has_too_many)
-		msg_warn("%s: more than %d allocation functions, the rest is not probed",
+		msg_warn("%s: more than %d allocation functions, the rest are not probed",
 			 scan->a->files[scan->file].path, FUNCTIONS_MAX);
 	scan->has_too_many = true;
 	return true;

@@ -31,9 +31,9 @@ struct alloc_file {
 	struct stat st;
 	char *path; /* path in the process's mount namespace, for messages */
 	int fd;	    /* readable; -1: no allocation functions, or closed */
-	/* set by the caller: its probes, which prevent reuse of the inode; NULL: none */
+	/* set by the caller: the file's probes, which prevent reuse of the inode; NULL: none */
 	struct file_probes *probes;
-	bool stays_open;   /* set by the caller: its functions are probed again, by fd */
+	bool stays_open;   /* set by the caller: the file's functions are probed again, by fd */
 	bool is_asked_for; /* requested by path; may be mapped later */
 	bool is_mapped;	   /* see allocators_mark() */
 	bool was_mapped;   /* at the latest scan or release */

@@ -248,7 +248,7 @@ void growths_set(struct growths *growths, uint64_t id, uint64_t bytes, uint64_t 
 	g->interval = growths->interval;
 }
 
-/* Drops ids that had no blocks for GROWTH_INTERVALS intervals: mostly of exited processes. */
+/* False for ids without blocks for GROWTH_INTERVALS intervals, mostly of exited processes. */
 static bool is_remembered(void *value, void *arg)
 {
 	const struct growths *growths = arg;

@@ -24,7 +24,7 @@ struct go_process {
 	pid_t pid;
 	uint64_t serial;	    /* serial of the program's file */
 	struct go_program *program; /* NULL: no heap profile */
-	bool is_reported;	    /* printed why there is no profile */
+	bool is_reported;	    /* the reason why there is no profile was printed */
 	bool is_read;		    /* the members below are of the last read */
 	bool is_same;		    /* no collection has ended since the previous read */
 	uint32_t cycle;

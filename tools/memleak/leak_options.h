@@ -10,7 +10,7 @@ struct leak_options {
 	bool trace;	    /* -t: print each call */
 	bool show_blocks;   /* -a: print each block */
 	bool combined_only; /* print totals only, without ages */
-	bool percpu;	    /* trace the kernel's per-CPU memory instead */
+	bool percpu;	    /* trace only the kernel's per-CPU memory */
 	bool growth;	    /* show only stacks that keep growing */
 	bool by_count;	    /* --sort count */
 	uint64_t min_age_ns;

@@ -15,7 +15,7 @@
 struct area {
 	struct area_id id;
 	char *name;
-	uint32_t last_used; /* number of the last report that used or defined it */
+	uint32_t last_used; /* number of the last report that used or defined the area */
 };
 
 struct areas {

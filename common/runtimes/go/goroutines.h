@@ -27,7 +27,7 @@ struct go_goroutine {
 	size_t n;
 	uint64_t words[GO_STACK_MAX];
 	bool is_cut;	  /* outer frames did not fit */
-	bool is_runtimes; /* began in the runtime, as the collector's do */
+	bool is_runtimes; /* its first function is the runtime's: the collector's goroutines */
 };
 
 /* Numbers of goroutines in a sweep; those without a stack by reason. */

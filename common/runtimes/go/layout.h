@@ -24,7 +24,7 @@ struct go_g_layout {
 	uint16_t sched_sp, sched_pc, sched_g, sched_bp;
 	uint16_t syscall_sp, syscall_pc;
 	uint16_t status, goid, waitsince, waitreason, startpc;
-	/* a member counts how often the goroutine came from running: equal bytes, equal stack */
+	/* a member counts how often the goroutine stopped running: equal bytes, equal stack */
 	bool counts_runs;
 };
 

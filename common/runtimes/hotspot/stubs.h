@@ -15,7 +15,7 @@
 
 /*
  * Derives rules from the instructions of one stub's code, or of several. Code begins at its first
- * byte, and, if has_several, after each path's end, where no other code leads. begins_framed: at
+ * byte, and, if has_several, after each path's end, if no other code leads there. begins_framed: at
  * the first byte, rbp already points to a frame. has_frame: instructions that align the stack
  * change nothing, since it is aligned. Calls add() with ascending offsets; UNWIND_GAP where the
  * state of the stack is unknown.

@@ -10,7 +10,7 @@
 #define ARRAY_LENGTH 8
 #define ARRAY_FIRST  16
 #define MAX_PARTS    256 /* maximum strings visited for the characters of one string */
-#define MAX_PENDING  32	 /* maximum second parts of ropes that wait */
+#define MAX_PENDING  32	 /* maximum number of second parts of ropes still to be visited */
 
 static uint64_t peek_word(const struct v8_heap *heap, uint64_t at)
 {

@@ -21,7 +21,7 @@ struct v8_version {
 	uint8_t stream_start; /* distance from the head of machine code to its first instruction */
 	/* in Code, which is the head itself if code_start is 0 */
 	uint8_t code_start, code_size, code_flags, code_deopt, code_positions;
-	uint8_t kind_baseline; /* number of the kind "baseline"; then: since 11 Maglev, TurboFan */
+	uint8_t kind_baseline; /* number of "baseline"; next kinds: Maglev (since 11), TurboFan */
 	/* translations: operands of each opcode; opcodes */
 	const char *operands;
 	uint8_t op_begin, op_last_begin, op_frame, op_last_frame, op_builtin;
