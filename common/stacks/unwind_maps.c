@@ -403,8 +403,8 @@ static bool is_outdated(const struct unwind_maps *maps, struct unwind_procs *pro
 }
 
 /*
- * Publishes a slice. Without allow_copies, BPF's count of copies stays: an incomplete walk earns no
- * further ones.
+ * Publishes a slice. Without allow_copies, BPF's count of copies stays: an incomplete walk allows
+ * no further copies.
  */
 static void put_slice(struct unwind_maps *maps, pid_t pid, const struct unwind_process *slice,
 		      bool allow_copies)

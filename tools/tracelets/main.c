@@ -132,7 +132,7 @@ static const struct topic {
 	      "largest TOTAL_US: the lock to look at; RELEASED_BY: threads that held it" },
 	    { "locks --waker -p PID 10", "the code that held the lock too long" },
 	    { "syscount -L --syscall futex -P 10 1",
-	      "processes with most futex calls, and their waits" } } },
+	      "processes with the most futex calls, and their waits" } } },
 };
 
 static int list_topics(void)
