@@ -387,8 +387,8 @@ static void find_calls(struct v8_calls *calls, const struct about *about,
 	bool has_return = position->has_index && position->index & V8_IS_RETURN;
 
 	/*
-	 * If the frame's own code runs, the word on top may be an earlier call's return address, in an
-	 * unset slot.
+	 * If the frame's own code runs, the word on top may be an earlier call's return address, in
+	 * an unset slot.
 	 */
 	if (about->script_id && position->is_made && !position->is_return &&
 	    add_leaf(calls, about, position->pc, frame))
