@@ -863,6 +863,8 @@ const char *cgroup_make_limited(const char *name, int percent)
 	if (!percent)
 		return path;
 	limit = is_v1 ? text_of("%d", percent * 1000) : text_of("%d 100000", percent * 1000);
+	/* so that it reaches its limit beside others */
+	file_write(text_of("%s/%s", path, is_v1 ? "cpu.shares" : "cpu.weight"), "10000");
 	return file_write(text_of("%s/%s", path, is_v1 ? "cpu.cfs_quota_us" : "cpu.max"), limit)
 		       ? path
 		       : NULL;
