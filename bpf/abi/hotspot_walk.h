@@ -730,7 +730,7 @@ UNWIND_INLINE int hotspot_leave_new_frame(struct unwind_state *s, struct hotspot
 		return UNWIND_FAULT;
 	if (sp - s->bp >= HOTSPOT_FRAME_MAX || !hotspot_is_return(s, w, record.return_address))
 		return UNWIND_BAD_RULE;
-	return unwind_arrive(s, record.return_address, sp, record.bp);
+	return hotspot_arrive(s, record.return_address, sp, record.bp);
 }
 
 /*
@@ -747,7 +747,7 @@ UNWIND_INLINE int hotspot_leave_entry(struct unwind_state *s, struct hotspot_wal
 	if (!hotspot_find_sender(s, w, &ip, &sp))
 		return UNWIND_BAD_RULE;
 	s->sp_may_stay = true;
-	return unwind_arrive(s, ip, sp, s->bp);
+	return hotspot_arrive(s, ip, sp, s->bp);
 }
 
 /*
@@ -788,7 +788,7 @@ UNWIND_INLINE int hotspot_leave_continuation(struct unwind_state *s, const struc
 	if (at - s->sp >= HOTSPOT_FRAME_MAX)
 		return UNWIND_BAD_RULE;
 	s->sp_may_stay = true;
-	return unwind_arrive(s, l->continuation_return, at, s->bp);
+	return hotspot_arrive(s, l->continuation_return, at, s->bp);
 }
 
 /* Leaves a stub: by its frame, if it has one and has made a call, else by its rule. */
@@ -880,6 +880,9 @@ UNWIND_INLINE bool hotspot_find_interpreted(struct unwind_state *s, struct hotsp
 /* Leaves the interpreted frame that was found. */
 UNWIND_INLINE int hotspot_leave_interpreted(struct unwind_state *s, const struct hotspot_walk *w)
 {
+	unwind_use_bp(s);
+	unwind_note(s, s->bp - 8, hotspot_frame(w, 1));
+	unwind_note(s, s->bp + 8, w->words[11]);
 	s->bp_at = s->bp;
 	return hotspot_arrive(s, w->words[11], hotspot_frame(w, 1), w->words[10]);
 }

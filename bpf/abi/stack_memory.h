@@ -79,11 +79,16 @@ struct stack_record {
 	struct stack_page pages[STACK_MEMORY_PAGES];
 };
 
-/* Returns the digest of the first n of STACK_FAR_WORDS words. Has no branch, for the verifier. */
+/*
+ * Returns the digest of the first n of STACK_FAR_WORDS words; a single word is its own digest. The
+ * loop has no branch, for the verifier.
+ */
 static inline __attribute__((always_inline)) __u64 stack_digest(const __u64 *words, __u64 n)
 {
 	__u64 digest = 0;
 
+	if (n == 1)
+		return words[0];
 	for (__u64 i = 0; i < STACK_FAR_WORDS; i++) {
 		digest = (digest ^ (words[i] & -((i - n) >> 63))) * 0x9e3779b97f4a7c15ULL;
 		digest ^= digest >> 29;

@@ -116,49 +116,34 @@ __noinline int hotspot_record_blob(__u32 slot)
 	return 0;
 }
 
-/* Records an interpreted frame, and the words of its method that hotspot_identify() uses. */
+/* Records what identifies an interpreted frame's method: the words of hotspot_identify(). */
 __noinline int hotspot_record_interpreted(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
 	struct hotspot_walk *w = hotspot_walk_of(slot);
-	__u64 bp;
-	__u32 at;
+	__u64 bp, head = 0, at;
+	__u32 name;
+	__u16 n;
 
-	if (!w || !scratch || !stack_memory_records(scratch))
+	if (!w || !scratch)
 		return 0;
 	bp = scratch->walk.bp;
-	unwind_use_bp(&scratch->walk);
 	unwind_note(&scratch->walk, bp - 24, hotspot_frame(w, 3));
-	unwind_note(&scratch->walk, bp - 8, hotspot_frame(w, 1));
-	unwind_note(&scratch->walk, bp + 8, w->words[11]);
 	if (runtime_settings.lines)
 		unwind_note(&scratch->walk, bp - 8ULL * w->layout.bcp_words,
 			    hotspot_saved_position(w));
 	stack_memory_note_word(slot, w->method + w->layout.method_const, w->constant_at);
-	at = w->layout.const_name & (128 - sizeof(__u64));
-	stack_memory_note_word(slot, w->constant_at + at, *(__u64 *)(w->constant + at));
+	name = w->layout.const_name & (128 - sizeof(__u64));
+	stack_memory_note_word(slot, w->constant_at + name, *(__u64 *)(w->constant + name));
 	stack_memory_note_word(slot, w->constant_at + w->layout.const_pool, w->pool);
-	return 0;
-}
-
-/* Records the names of an interpreted frame's method, and how they were reached. */
-__noinline int hotspot_record_names(__u32 slot)
-{
-	struct stack_scratch *scratch = stack_scratch_of(slot);
-	struct hotspot_walk *w = hotspot_walk_of(slot);
-	__u64 head = 0, at;
-	__u16 n;
-
-	if (!w || !scratch || !stack_memory_records(scratch))
-		return 0;
+	stack_memory_note_word(slot, w->pool + w->layout.pool_holder, w->holder);
+	stack_memory_note_word(slot, w->holder + w->layout.class_name, w->symbol);
 	at = w->symbol + w->layout.symbol_length;
-	n = w->length < 8 ? 0 : w->length - 8;
 	if (bpf_probe_read_user(&head, sizeof(head), (void *)at) || (__u16)head != w->length)
 		unwind_depend(&scratch->walk);
 	stack_memory_note_word(slot, at, head);
+	n = w->length < 8 ? 0 : w->length - 8;
 	stack_memory_note_word(slot, w->symbol + w->layout.symbol_body + n, w->symbol_end);
-	stack_memory_note_word(slot, w->pool + w->layout.pool_holder, w->holder);
-	stack_memory_note_word(slot, w->holder + w->layout.class_name, w->symbol);
 	return 0;
 }
 
@@ -353,14 +338,15 @@ __noinline int hotspot_step(__u32 slot)
 	if (scratch->walk.ip_is_exact) /* depends on code and registers */
 		unwind_depend(&scratch->walk);
 	if (hotspot_is_interpreter(&w->layout, ip) && hotspot_find_frame(slot)) {
-		hotspot_record_interpreted(slot);
-		hotspot_record_names(slot);
+		if (stack_memory_records(scratch))
+			hotspot_record_interpreted(slot);
 		hotspot_note_frame(slot);
 		return hotspot_leave_interpreted(&scratch->walk, w);
 	}
 	if (!hotspot_read_block(slot))
 		return UNWIND_BAD_RULE;
-	hotspot_record_blob(slot);
+	if (stack_memory_records(scratch))
+		hotspot_record_blob(slot);
 	hotspot_note_frame(slot);
 	return w->method ? hotspot_step_method(slot) : hotspot_step_stub(slot);
 }

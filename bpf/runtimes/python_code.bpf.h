@@ -37,8 +37,7 @@ static __always_inline void python_note_object(__u32 slot, const struct python_w
 					       const void *words, __u32 n)
 {
 	if (w->is_recorded)
-		stack_memory_note_far(slot, addr, n,
-				      n == 1 ? *(const __u64 *)words : stack_digest(words, n));
+		stack_memory_note_far(slot, addr, n, stack_digest(words, n));
 }
 
 /*

@@ -241,12 +241,6 @@ __noinline int stack_memory_note_far(__u32 slot, __u64 addr, __u32 n_words, __u6
 	return 0;
 }
 
-/* Records a distant word, which is its own digest. */
-static __always_inline void stack_memory_note_word(__u32 slot, __u64 addr, __u64 word)
-{
-	stack_memory_note_far(slot, addr, 1, word);
-}
-
 /* Returns true if what the walk reads has to be recorded. */
 static __always_inline bool stack_memory_records(const struct stack_scratch *scratch)
 {
@@ -349,8 +343,6 @@ __noinline int stack_object_is(__u32 slot, __u64 at, __u64 digest)
 	    bpf_probe_read_user(scratch->record.object, n * sizeof(__u64),
 				(void *)(at & ~0ULL >> 8)))
 		return false;
-	if (n == 1)
-		return scratch->record.object[0] == digest;
 	return stack_digest(scratch->record.object, n) == digest;
 }
 
@@ -520,10 +512,6 @@ static __always_inline int stack_memory_note_far(__u32 slot, __u64 addr, __u32 n
 	return 0;
 }
 
-static __always_inline void stack_memory_note_word(__u32 slot, __u64 addr, __u64 word)
-{
-}
-
 static __always_inline bool stack_memory_records(const struct stack_scratch *scratch)
 {
 	return false;
@@ -545,4 +533,11 @@ static __always_inline __u64 stack_memory_recall(__u32 slot)
 }
 
 #endif
+
+/* Records a distant word, which is its own digest. */
+static __always_inline void stack_memory_note_word(__u32 slot, __u64 addr, __u64 word)
+{
+	stack_memory_note_far(slot, addr, 1, word);
+}
+
 #endif
