@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Reads and converts clocks; see clock.h. */
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+
+#define MONOTONIC "monotonic "
 
 static uint64_t read_clock(clockid_t clock)
 {
@@ -13,16 +19,21 @@ static uint64_t read_clock(clockid_t clock)
 	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
+/* Without stdio, which allocates memory: signal handlers use the clock. */
 static int64_t read_namespace_ns(void)
 {
-	FILE *f = fopen("/proc/self/timens_offsets", "re");
-	long long s = 0, ns = 0;
+	int fd = open("/proc/self/timens_offsets", O_RDONLY | O_CLOEXEC);
+	char text[128] = "", *end;
+	long long s;
 
-	if (f && fscanf(f, "monotonic %lld %lld", &s, &ns) != 2)
-		s = ns = 0;
-	if (f)
-		fclose(f);
-	return s * (int64_t)NS_PER_S + ns;
+	if (fd < 0)
+		return 0;
+	(void)!read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (strncmp(text, MONOTONIC, strlen(MONOTONIC)) != 0)
+		return 0;
+	s = strtoll(text + strlen(MONOTONIC), &end, 10);
+	return s * (int64_t)NS_PER_S + strtoll(end, NULL, 10);
 }
 
 /* Returns the offset, which is read once: a process's own time namespace never changes. */

@@ -11,7 +11,7 @@
 
 /*
  * Returns the time of bpf_ktime_get_ns(): CLOCK_MONOTONIC without the offset of this process's time
- * namespace (time_namespaces(7)).
+ * namespace (time_namespaces(7)). Signal handlers may call it; it may change errno.
  */
 uint64_t clock_now_ns(void);
 

@@ -22,8 +22,8 @@ static struct {
 
 static void on_signal(int number)
 {
-	uint64_t now_ns = clock_now_ns(), one = 1;
 	int saved_errno = errno;
+	uint64_t now_ns = clock_now_ns(), one = 1;
 
 	if (!state.came_ns) {
 		state.came_ns = now_ns;

@@ -37,8 +37,11 @@ int thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg)
 
 static void on_limit(int number)
 {
+	int saved_errno = errno;
+
 	(void)number;
 	setpriority(PRIO_PROCESS, 0, priority.usual);
+	errno = saved_errno;
 }
 
 void thread_hurry(uint64_t limit_ns)

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Signals that end a run, and what becomes of those that nobody notices. */
 #include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
 
+#include "base/mem.h"
 #include "base/signals.h"
 #include "child.h"
 #include "unit.h"
@@ -59,4 +63,39 @@ TEST(one_that_nobody_notices_is_the_last)
 
 	waitpid(pid, &status, 0);
 	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
+}
+
+static void *sleep_on(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
+}
+
+/* Beside another thread, malloc() has locks: a handler that allocates memory waits for ever. */
+static void allocate_until_a_signal(void)
+{
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGINT };
+	const struct itimerspec soon = { .it_value = { .tv_nsec = 500000 } };
+	pthread_t thread;
+	timer_t timer;
+
+	alarm(60);
+	CHECK(!pthread_create(&thread, NULL, sleep_on, NULL));
+	signals_catch();
+	CHECK(!timer_create(CLOCK_MONOTONIC, &event, &timer));
+	timer_settime(timer, 0, &soon, NULL);
+	while (!signals_are_pending())
+		free(mem_zalloc(2000, 1));
+}
+
+TEST(a_signal_may_come_while_memory_is_allocated)
+{
+	for (int i = 0; i < 20; i++) {
+		pid_t pid = start_child_with(allocate_until_a_signal);
+		int status;
+
+		waitpid(pid, &status, 0);
+		CHECK_EQ(status, 0);
+	}
 }
