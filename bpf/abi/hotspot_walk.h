@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Leaves one frame of HotSpot's code on x86-64: the same code in the kernel (hotspot.bpf.h) and in
- * the loader (unwind_remote.c). The includer must define what unwind_walk.h requires, and the
+ * the loader (hotspot/leave.c). The includer must define what unwind_walk.h requires, and the
  * functions declared below, which the kernel's verifier checks one by one.
  *
  * A compiled method has a fixed frame: at a return address the caller's stack begins frame_bytes

@@ -185,12 +185,12 @@ struct unwind_state {
 	bool is_behind_signal; /* ip was interrupted by the signal whose frame was walked before */
 	bool uses_bp;	       /* the initial bp has determined the walk's path */
 	bool uses_extra;
-	bool in_runtime;    /* the walk has reached frames of a runtime */
 	bool knows_returns; /* the slot's struct unwind_returns belongs to this walk */
 	bool is_framed;	    /* the last step followed a frame record without a rule */
 	/* locations from which bp and extra were read: an address, UNWIND_OWN or UNWIND_NOWHERE */
 	__u64 bp_at, extra_at;
 	__u32 recorder; /* for unwind_note(); 0: recording has ended */
+	__u32 runtime;	/* enum runtime_kind of the code that the walk has left; 0: none yet */
 	struct unwind_process process;
 	__u64 salt;		       /* salt of the slice, for the cache of rules */
 	struct unwind_mapping mapping; /* mapping of the latest ip that was searched for */

@@ -42,7 +42,7 @@ UNWIND_INLINE void unwind_begin(struct unwind_state *s)
 	s->uses_extra = false;
 	s->knows_returns = false;
 	s->is_framed = false;
-	s->in_runtime = false;
+	s->runtime = 0;
 	s->bp_at = UNWIND_OWN;
 	s->extra_at = UNWIND_OWN;
 	s->recorder = 0;

@@ -309,8 +309,8 @@ static __always_inline bool hotspot_begin(__u32 slot, struct stack_scratch *scra
 {
 	struct runtime_process *process;
 
-	if (scratch->walk.in_runtime)
-		return true;
+	if (scratch->walk.runtime)
+		return scratch->walk.runtime == RUNTIME_HOTSPOT;
 	process = bpf_map_lookup_elem(&runtime_processes, &scratch->def.tgid);
 	if (!process || process->kind != RUNTIME_HOTSPOT)
 		return false;
@@ -319,7 +319,7 @@ static __always_inline bool hotspot_begin(__u32 slot, struct stack_scratch *scra
 	w->rules = process->rules;
 	w->slot = slot;
 	w->last_frame = 0;
-	scratch->walk.in_runtime = true;
+	scratch->walk.runtime = RUNTIME_HOTSPOT;
 	return true;
 }
 

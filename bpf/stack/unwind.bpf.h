@@ -43,7 +43,7 @@ static __always_inline __u64 unwind_address_mask(void)
 }
 
 #include "abi/unwind_walk.h"
-#include "runtimes/hotspot.bpf.h"
+#include "runtimes/leaving.bpf.h"
 
 /* ---- calls under return probes ---- */
 
@@ -257,8 +257,8 @@ static __always_inline int unwind_without_rule(__u32 slot, struct unwind_state *
 
 	if (unwind_may_be_probed(s))
 		reason = unwind_step_from_trampoline(slot);
-	if (RUNTIME_HAS(HOTSPOT_KINDS) && reason == UNWIND_NO_MAPPING) {
-		int step = hotspot_step(slot);
+	if (reason == UNWIND_NO_MAPPING) {
+		int step = runtimes_leave(slot);
 
 		if (step != UNWIND_NO_RULE)
 			return step;

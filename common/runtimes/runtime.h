@@ -102,7 +102,13 @@ struct runtime_thread {
 	struct runtime_definer definer;
 };
 
+struct unwind_view;
+struct unwind_state;
+struct unwind_leaving;
+
 struct runtime_code {
+	uint32_t kinds; /* RUNTIME_BIT()s */
+
 	/*
 	 * Recognizes a file of the runtime by its exported symbols, never by its name, with a few
 	 * small reads. NULL: another file. Freed with free().
@@ -144,6 +150,14 @@ struct runtime_code {
 
 	/* Frees the state of a process that has exited; NULL: nothing to free. */
 	void (*release)(struct runtime_instance *instance);
+
+	/*
+	 * Moves a walk from outside from a frame of code made at run time to its caller; returns
+	 * UNWIND_GOES_ON, how the walk ended, or UNWIND_NO_RULE for other code. NULL: such code has
+	 * rules, or frame pointers.
+	 */
+	int (*leave)(const struct unwind_view *view, struct unwind_state *s,
+		     struct unwind_leaving *leaving);
 
 	/*
 	 * Walks another process's frames as BPF does: defines the functions, and appends their

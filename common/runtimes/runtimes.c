@@ -170,14 +170,10 @@ uint32_t runtime_thread_bytes(const struct elf64 *elf)
 
 const struct runtime_code *runtime_code_of(uint32_t kind)
 {
-	static const struct runtime_code *const codes[RUNTIME_KINDS] = {
-		[RUNTIME_PYTHON] = &python_code,
-		[RUNTIME_PYTHON_OLD] = &python_code,
-		[RUNTIME_V8] = &v8_code,
-		[RUNTIME_HOTSPOT] = &hotspot_code,
-	};
-
-	return kind < RUNTIME_KINDS ? codes[kind] : NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++)
+		if (runtimes[i].code && runtimes[i].code->kinds & RUNTIME_BIT(kind))
+			return runtimes[i].code;
+	return NULL;
 }
 
 bool runtime_is_interpreter(const char *function)

@@ -15,6 +15,7 @@
 #include "base/signals.h"
 #include "modules/target.h"
 #include "process/procstate.h"
+#include "runtimes/runtimes.h"
 #include "stacks/runtime_frames.h"
 #include "stacks/unwind_maps.h"
 #include "stacks/user_stacks.h"
@@ -404,6 +405,16 @@ static struct unwind_view view_mappings(const struct user_stacks *us, pid_t pid,
 	};
 }
 
+/* Reads the process's runtime, if it has one. */
+static void view_runtime(const struct user_stacks *us, struct unwind_view *view,
+			 struct runtime_process *runtime)
+{
+	if (!us->frames || !runtime_frames_read(us->frames, view->pid, runtime))
+		return;
+	view->runtime = runtime;
+	view->leave = runtime_code_of(runtime->kind)->leave;
+}
+
 static size_t walk_thread(struct user_stacks *us, const struct unwind_thread *thread,
 			  bool look_again, uint64_t *words, struct native_frames *frames,
 			  int *reason)
@@ -419,8 +430,7 @@ static size_t walk_thread(struct user_stacks *us, const struct unwind_thread *th
 	view.sps = frames->sps;
 	view.framed = frames->framed;
 	view.bps = frames->bps;
-	if (us->frames && runtime_frames_read(us->frames, view.pid, &runtime))
-		view.runtime = &runtime;
+	view_runtime(us, &view, &runtime);
 	return unwind_walk_thread(&view, thread, words, STACK_DEPTH, reason);
 }
 
@@ -448,8 +458,7 @@ static size_t walk_copy(const struct user_stacks *us, const struct unwind_copy *
 	*reason = UNWIND_NO_PROCESS;
 	view.copy = copy;
 	view.returns = &copy->returns;
-	if (us->frames && runtime_frames_read(us->frames, view.pid, &runtime))
-		view.runtime = &runtime;
+	view_runtime(us, &view, &runtime);
 	return mappings.count ? unwind_walk_remote(&view, &copy->regs, words, max, reason) : 1;
 }
 

@@ -24,8 +24,7 @@ struct remote {
 	uint64_t addr;
 	size_t n_bytes;
 	uint8_t bytes[PAGE_BYTES];
-	uint64_t pc; /* address in place of the current frame's; 0: none */
-	struct hotspot_walk hotspot;
+	struct unwind_leaving leaving;
 };
 
 static bool is_in_hole(const struct unwind_copy *copy, uint64_t addr)
@@ -63,7 +62,7 @@ static bool read_page(struct remote *remote, uint32_t size, uint64_t addr)
 	return false;
 }
 
-static bool unwind_read(struct unwind_state *s, void *dst, __u32 size, __u64 addr)
+bool unwind_remote_read(struct unwind_state *s, void *dst, uint32_t size, uint64_t addr)
 {
 	struct remote *remote = container_of(s, struct remote, state);
 
@@ -75,6 +74,7 @@ static bool unwind_read(struct unwind_state *s, void *dst, __u32 size, __u64 add
 	return true;
 }
 
+#define unwind_read unwind_remote_read
 #include "unwind/walk_outside.h"
 
 static bool find_mapping(const struct unwind_view *view, struct unwind_state *s, uint64_t ip)
@@ -85,96 +85,6 @@ static bool find_mapping(const struct unwind_view *view, struct unwind_state *s,
 		return !view->tables;
 	s->mapping = view->mappings[i];
 	return true;
-}
-
-/* ---- frames of HotSpot ---- */
-
-#include "abi/hotspot_walk.h"
-
-static void hotspot_note_pc(struct unwind_state *s, struct hotspot_walk *w, __u64 pc)
-{
-	(void)w;
-	container_of(s, struct remote, state)->pc = pc;
-}
-
-static bool hotspot_check_returns(struct hotspot_walk *w, __u32 at)
-{
-	return hotspot_returns(w, at);
-}
-
-static __u32 hotspot_get_sub(struct hotspot_walk *w)
-{
-	return hotspot_find_sub(w);
-}
-
-static __u32 hotspot_get_move(struct hotspot_walk *w, __u32 from)
-{
-	return hotspot_find_move(w, from);
-}
-
-static void hotspot_apply_move(struct hotspot_walk *w, __u32 at)
-{
-	hotspot_follow_move(w, at);
-}
-
-static __u32 hotspot_get_saved(struct unwind_state *s, struct hotspot_walk *w)
-{
-	return hotspot_find_saved(s, w);
-}
-
-static const struct unwind_rule *hotspot_find_rule(struct unwind_state *s, struct hotspot_walk *w,
-						   __u64 ip)
-{
-	const struct unwind_mapping mapping = { .pages_start = w->rules.start,
-						.first_page = w->rules.first_page,
-						.n_pages = w->rules.n_pages };
-
-	return unwind_tables_find(container_of(s, struct remote, state)->view->tables, &mapping,
-				  ip);
-}
-
-static bool read_blob(struct unwind_state *s, struct hotspot_walk *w)
-{
-	uint64_t block = hotspot_find_block(s, &w->layout, hotspot_blob_address(&w->layout, s->ip));
-	uint16_t n = w->layout.blob_bytes;
-
-	return block && n <= HOTSPOT_BLOB_BYTES && unwind_read(s, w->block, n, block) &&
-	       hotspot_take_blob(w, block);
-}
-
-/* Leaves a frame. w->last_frame: the inner frame is a method's. */
-static int leave_hotspot(struct unwind_state *s, struct hotspot_walk *w)
-{
-	w->is_called = w->last_frame;
-	w->last_frame = true;
-	if (hotspot_is_interpreter(&w->layout, s->ip) && hotspot_find_interpreted(s, w))
-		return hotspot_leave_interpreted(s, w);
-	if (!read_blob(s, w))
-		return UNWIND_BAD_RULE;
-	if (hotspot_is_method(s, w))
-		return hotspot_leave_method(s, w);
-	w->last_frame = false;
-	w->method = 0;
-	return hotspot_leave_stub(s, w);
-}
-
-/*
- * Leaves a frame of HotSpot's code; UNWIND_NO_RULE: other code. In a copy, which has no code, the
- * walk ends: frame pointers, which compiled methods don't have, would skip frames.
- */
-static int step_in_runtime(const struct unwind_view *view, struct unwind_state *s)
-{
-	struct hotspot_walk *w = &container_of(s, struct remote, state)->hotspot;
-
-	if (!view->runtime || view->runtime->kind != RUNTIME_HOTSPOT)
-		return UNWIND_NO_RULE;
-	if (!hotspot_has(&view->runtime->hotspot, s->ip)) {
-		w->last_frame = false;
-		return UNWIND_NO_RULE;
-	}
-	w->layout = view->runtime->hotspot;
-	w->rules = view->runtime->rules;
-	return leave_hotspot(s, w);
 }
 
 /* ---- one frame ---- */
@@ -208,10 +118,12 @@ static int step_by_frame_pointer(const struct unwind_view *view, struct unwind_s
 
 static int step_without_rule(const struct unwind_view *view, struct unwind_state *s)
 {
-	int reason = step_in_runtime(view, s);
+	struct unwind_leaving *leaving = &container_of(s, struct remote, state)->leaving;
+	int reason = view->leave ? view->leave(view, s, leaving) : UNWIND_NO_RULE;
 
 	if (reason != UNWIND_NO_RULE)
 		return reason;
+	leaving->note = 0;
 	reason = unwind_by_code(s);
 	return reason == UNWIND_NO_RULE ? step_by_frame_pointer(view, s, reason) : reason;
 }
@@ -239,7 +151,7 @@ static int find_caller(const struct unwind_view *view, struct unwind_state *s)
 	rule = unwind_tables_find(view->tables, &s->mapping, ip);
 	if (!rule || rule->kind == UNWIND_GAP)
 		return step_without_rule(view, s);
-	container_of(s, struct remote, state)->hotspot.last_frame = false;
+	container_of(s, struct remote, state)->leaving.note = 0;
 	if (rule->kind == UNWIND_SP_EXACT)
 		return unwind_go_interrupted(s, rule);
 	return unwind_is_go(rule) ? unwind_by_go_rule(s, rule) : unwind_by_rule(s, rule);
@@ -273,7 +185,7 @@ size_t unwind_walk_remote(const struct unwind_view *view, const struct unwind_re
 	remote.state = (struct unwind_state){ .regs = *regs };
 	remote.view = view;
 	remote.n_bytes = 0;
-	remote.hotspot.last_frame = false;
+	remote.leaving.note = 0;
 	unwind_begin(s);
 	do {
 		if (view->sps)
@@ -281,12 +193,12 @@ size_t unwind_walk_remote(const struct unwind_view *view, const struct unwind_re
 		if (view->bps)
 			view->bps[n] = s->bp;
 		note_frame(s, words, n++);
-		remote.pc = 0;
+		remote.leaving.pc = 0;
 		*reason = n < max ? step(view, s) : UNWIND_DEPTH;
 		if (*reason == UNWIND_GOES_ON && s->is_framed)
 			note_framed(view, n - 1);
-		if (remote.pc)
-			words[n - 1] = remote.pc;
+		if (remote.leaving.pc)
+			words[n - 1] = remote.leaving.pc;
 		if (*reason == UNWIND_GOES_ON && is_trampoline(view, s->ip))
 			*reason = step_from_trampoline(view->returns, s);
 	} while (*reason == UNWIND_GOES_ON);

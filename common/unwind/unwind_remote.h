@@ -6,6 +6,7 @@
 #ifndef UNWIND_REMOTE_H
 #define UNWIND_REMOTE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -21,6 +22,12 @@ struct native_frames {
 	uint32_t framed[STACK_CHUNKS]; /* a bit per frame: left along the frame pointer, no rule */
 };
 
+/* A frame of code that a runtime has made, which is being left. */
+struct unwind_leaving {
+	uint64_t pc;   /* receives the address in place of the frame's; 0: none */
+	uint32_t note; /* the runtime's own, for the next frame; 0: the callee is other code */
+};
+
 /* Inputs of a walk, all borrowed; tables NULL: walk by frame pointers alone. */
 struct unwind_view {
 	pid_t pid; /* or the id of any thread of the process */
@@ -33,6 +40,9 @@ struct unwind_view {
 	/* receive each frame's stack address and frame pointer, one per word; NULL: not wanted */
 	uint64_t *sps, *bps;
 	const struct runtime_process *runtime; /* the process's runtime; NULL: none */
+	/* see struct runtime_code; NULL: the runtime has no such frames */
+	int (*leave)(const struct unwind_view *view, struct unwind_state *s,
+		     struct unwind_leaving *leaving);
 };
 
 /*
@@ -42,6 +52,9 @@ struct unwind_view {
  */
 size_t unwind_walk_remote(const struct unwind_view *view, const struct unwind_regs *regs,
 			  uint64_t *words, size_t max, int *reason);
+
+/* Reads memory of the traced process in a walk: unwind_read() of a runtime's leave(). */
+bool unwind_remote_read(struct unwind_state *s, void *dst, uint32_t size, uint64_t addr);
 
 /*
  * Walks the stack of a thread that was off CPU. If the thread has run since, its stack does not

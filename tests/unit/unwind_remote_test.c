@@ -11,6 +11,7 @@
 #include "unit.h"
 #include "unwind_own.h"
 #include "abi/stack.h"
+#include "runtimes/hotspot/walk.h"
 #include "unwind/unwind_remote.h"
 
 #define MAX_FRAMES 100
@@ -354,6 +355,7 @@ TEST(a_copied_stack_ends_in_code_of_java)
 	view.mappings = mappings;
 	view.n_mappings++;
 	view.runtime = &runtime;
+	view.leave = hotspot_leave_remote;
 	child.regs.ip = code;
 	CHECK_EQ(walk_child(ours), 1);
 	CHECK_EQ(reason, UNWIND_BAD_RULE);
@@ -405,7 +407,8 @@ TEST(a_compiled_method_is_found_through_many_segments)
 	l->heaps[0] = (struct hotspot_heap){ base, base + sizeof(segments) * SEGMENT,
 					     (uint64_t)segments };
 	l->log2_segment = 5;
-	view = (struct unwind_view){ getpid(), own->tables, mappings, 1, .runtime = &runtime };
+	view = (struct unwind_view){ getpid(), own->tables,	    mappings,
+				     1,	       .runtime = &runtime, .leave = hotspot_leave_remote };
 	CHECK_EQ(walk(&(struct unwind_regs){ .ip = ip, .sp = (uint64_t)stack }, ours, MAX_FRAMES),
 		 2);
 	CHECK_EQ(ours[1], ip + 8);
@@ -441,7 +444,8 @@ static void compile(const uint8_t *bytes, size_t n)
 		(struct hotspot_heap){ (uint64_t)&compiled, compiled.end, (uint64_t)segments };
 	runtime.hotspot.log2_segment = 10;
 	runtime.hotspot.has_x87 = true;
-	view = (struct unwind_view){ getpid(), own->tables, mappings, 1, .runtime = &runtime };
+	view = (struct unwind_view){ getpid(), own->tables,	    mappings,
+				     1,	       .runtime = &runtime, .leave = hotspot_leave_remote };
 }
 
 /* Code of a method that has pushed n words on its frame. */
@@ -571,7 +575,8 @@ TEST(interpreted_methods_are_left_where_they_begin_and_end)
 		.name = 16,
 		.bcp_words = 8,
 	};
-	view = (struct unwind_view){ getpid(), own->tables, mappings, 1, .runtime = &runtime };
+	view = (struct unwind_view){ getpid(), own->tables,	    mappings,
+				     1,	       .runtime = &runtime, .leave = hotspot_leave_remote };
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const struct unwind_regs regs = { .ip = ip,
 						  .sp = (uint64_t)sp,

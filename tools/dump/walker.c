@@ -174,10 +174,13 @@ static size_t walk_user(struct walker *walker, struct unwind_thread *thread,
 				    .n_mappings = mappings.count,
 				    .framed = frames.framed,
 				    .sps = frames.sps,
-				    .bps = frames.bps,
-				    .runtime = walker->instance.file ? &walker->process : NULL };
+				    .bps = frames.bps };
 	size_t n;
 
+	if (walker->instance.file) {
+		view.runtime = &walker->process;
+		view.leave = walker->instance.file->code->leave;
+	}
 	thread->regs.thread_base = find_thread_base(walker->pid, (pid_t)thread->tid);
 	n = unwind_walk_thread(&view, thread, words, STACK_DEPTH, reason);
 	if (!walker->instance.file || *reason == UNWIND_RAN_ON ||

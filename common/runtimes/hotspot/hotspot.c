@@ -348,6 +348,7 @@ static void add_rows(const struct runtime_instance *instance, const struct runti
 }
 
 const struct runtime_code hotspot_code = {
+	.kinds = RUNTIME_BIT(RUNTIME_HOTSPOT),
 	.recognize = recognize,
 	.describe = describe,
 	.look_again = look_again,
@@ -355,5 +356,6 @@ const struct runtime_code hotspot_code = {
 	.add_rows = add_rows,
 	.resolve = resolve,
 	.release = release,
+	.leave = hotspot_leave_remote,
 	.walk = hotspot_walk_remote,
 };

@@ -131,6 +131,7 @@ static size_t find_line(struct runtime_instance *instance, const struct runtime_
 }
 
 const struct runtime_code python_code = {
+	.kinds = RUNTIME_BIT(RUNTIME_PYTHON) | RUNTIME_BIT(RUNTIME_PYTHON_OLD),
 	.recognize = recognize,
 	.describe = describe,
 	.look_again = look_again,

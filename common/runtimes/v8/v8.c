@@ -59,6 +59,7 @@ static void release(struct runtime_instance *instance)
 }
 
 const struct runtime_code v8_code = {
+	.kinds = RUNTIME_BIT(RUNTIME_V8),
 	.recognize = recognize,
 	.describe = describe,
 	.read = v8_function_read,
