@@ -17,9 +17,9 @@
 #ifndef STACK_MEMORY_BPF_H
 #define STACK_MEMORY_BPF_H
 
+#include "runtimes/runtime_state.bpf.h"
 #include "stack/unwind_slots.bpf.h"
 #include "stack/unwind_tables.bpf.h"
-#include "abi/runtime.h"
 
 #ifdef STACK_RECURS
 
@@ -111,23 +111,33 @@ static __always_inline struct stack_page *stack_record_begin(struct stack_record
 	return page;
 }
 
-static __always_inline bool stack_page_has_room(const struct stack_page *page, __u64 addr)
+/*
+ * Returns 1 if a page of words near each other has space for the word, else 0. Has no branches, of
+ * which the verifier would follow both ways.
+ */
+static __always_inline __u64 stack_page_room(const struct stack_page *page, __u64 addr)
 {
-	return !page->is_far && addr - page->start < STACK_PAGE_WORDS * sizeof(__u64) &&
-	       page->n < STACK_PAGE_SLOTS;
+	__u64 offset = addr - page->start;
+	__u64 is_inside = (offset - STACK_PAGE_WORDS * sizeof(__u64)) & ~offset;
+	__u64 has_slots = (__u64)page->n - STACK_PAGE_SLOTS, is_near = (__u64)page->is_far - 1;
+
+	return (is_inside & has_slots & is_near) >> 63;
 }
 
 /* Returns the number of a page that has space for the word; 0: none. */
 __noinline __u32 stack_record_find(__u32 slot, __u64 addr)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
+	__u64 found = 0, room;
 
 	if (!scratch)
 		return 0;
-	for (__u32 i = 0; i < STACK_MEMORY_PAGES && i < scratch->record.n_pages; i++)
-		if (stack_page_has_room(&scratch->record.pages[i], addr))
-			return i + 1;
-	return 0;
+	for (__u64 i = 0; i < STACK_MEMORY_PAGES && i < scratch->record.n_pages; i++) {
+		room = stack_page_room(&scratch->record.pages[i], addr);
+		barrier_var(room);
+		found += (i + 1 - found) & -room;
+	}
+	return found;
 }
 
 /* Returns the latest page if it has space for the word, or a new one, `below` bytes lower. */
@@ -136,7 +146,7 @@ static __always_inline struct stack_page *stack_record_near(struct stack_record 
 {
 	struct stack_page *page = stack_record_at(record, record->n_near - 1);
 
-	if (record->n_near && stack_page_has_room(page, addr))
+	if (record->n_near && stack_page_room(page, addr))
 		return page;
 	page = stack_record_begin(record);
 	if (!page)
@@ -277,7 +287,7 @@ static __always_inline __u32 stack_memory_place_record(__u32 slot,
 {
 	struct stack_memory *memory = stack_memory_of(slot, record->place);
 
-	if (!memory || !record->selector || record->is_selected)
+	if (!runtime_settings.kinds || !memory || !record->selector || record->is_selected)
 		return record->place;
 	memory->selector = record->selector;
 	memory->id = 0;
@@ -412,6 +422,12 @@ static __always_inline bool stack_registers_are(const struct stack_memory *memor
 	       (!memory->uses_extra || memory->start.extra == start->extra);
 }
 
+static __always_inline bool stack_memory_thread_is(const struct stack_memory *memory)
+{
+	return !runtime_settings.kinds || !memory->thread ||
+	       memory->thread == stack_memory_thread();
+}
+
 /*
  * Begins to record a walk that starts like an earlier one. Recording costs more than a walk, so
  * after recordings in vain, only one of several walks is recorded.
@@ -435,16 +451,27 @@ static __always_inline void stack_memory_begin_record(struct stack_scratch *scra
 #define STACK_RECALL_FUNCTION __noinline
 #endif
 
-/* Moves to the element for a walk with a runtime's frames. */
+/* Moves from an element to that for a walk with a runtime's frames, if there is one. */
 static __always_inline struct stack_memory *
-stack_memory_follow(__u32 slot, struct stack_record *record, __u64 selector)
+stack_memory_follow(__u32 slot, struct stack_record *record, struct stack_memory *memory)
 {
 	__u64 word = 0;
 
-	bpf_probe_read_user(&word, sizeof(word), (void *)selector);
+	if (!runtime_settings.kinds || !memory || !memory->selector ||
+	    !stack_start_is(&memory->start, &record->start))
+		return memory;
+	bpf_probe_read_user(&word, sizeof(word), (void *)memory->selector);
 	record->place = stack_memory_select(record->place, word);
 	record->is_selected = true;
 	return stack_memory_of(slot, record->place);
+}
+
+/* Compares page `number` with the traced program's memory. */
+__noinline int stack_memory_page_is(__u32 slot, __u32 place, __u32 number, __u32 far_pages)
+{
+	if (runtime_settings.kinds && far_pages >> number & 1)
+		return stack_memory_compare_far(slot, place, number);
+	return stack_memory_compare(slot, place, number);
 }
 
 /* Returns the id of the stack that a walk from here would find; 0: not cached. */
@@ -461,9 +488,7 @@ STACK_RECALL_FUNCTION __u64 stack_memory_recall(__u32 slot)
 	stack_start_take(&record->start, scratch);
 	record->place = stack_memory_place(&record->start);
 	record->is_selected = record->has_begun = false;
-	memory = stack_memory_of(slot, record->place);
-	if (memory && memory->selector && stack_start_is(&memory->start, &record->start))
-		memory = stack_memory_follow(slot, record, memory->selector);
+	memory = stack_memory_follow(slot, record, stack_memory_of(slot, record->place));
 	if (!memory)
 		return 0;
 	if (!stack_start_is(&memory->start, &record->start)) {
@@ -476,19 +501,16 @@ STACK_RECALL_FUNCTION __u64 stack_memory_recall(__u32 slot)
 		stack_memory_begin_record(scratch, memory, slot);
 		return 0;
 	}
-	if (stack_registers_are(memory, &record->start) &&
-	    (!memory->thread || memory->thread == stack_memory_thread())) {
+	if (stack_registers_are(memory, &record->start) && stack_memory_thread_is(memory)) {
 		for (i = 0; i < STACK_MEMORY_PAGES && i < memory->n_pages; i++)
-			if (!(memory->far_pages >> i & 1
-				      ? stack_memory_compare_far(slot, record->place, i)
-				      : stack_memory_compare(slot, record->place, i)))
+			if (!stack_memory_page_is(slot, record->place, i, memory->far_pages))
 				break;
 		if (i == memory->n_pages) {
 			memory->n_failed = 0;
 			return memory->id;
 		}
 	}
-	if (memory->thread)
+	if (runtime_settings.kinds && memory->thread)
 		stack_memory_fail(memory);
 	memory->id = 0;
 	return 0;

@@ -11,6 +11,7 @@
 #include "abi/filter.h"
 #include "abi/runtimes.h"
 #include "abi/stack.h"
+#include "abi/stack_memory.h"
 #include "abi/unwind_layout.h"
 #include "run/features.h"
 #include "live.h"
@@ -268,14 +269,24 @@ static const struct {
 	[WITH_ALL] = { " with all runtimes", RUNTIME_ALL, 2 * MAX_OLD_INSNS },
 };
 
-/* The largest of an object's programs. False: there is no such file. */
-static bool verify(const char *path, enum walking walking, bool only_uprobes, struct verdict *worst)
+static void set_settings(struct bpf_object *object, enum walking walking)
 {
 	struct stack_settings stack = { true, true, .events = walking == AS_EVENTS };
 	bool by_cfi = walking != BY_FRAME_POINTERS;
 	struct unwind_settings unwind = { unwind_address_bits(), by_cfi };
+	struct stack_memory_settings memory = { .n = 1024 };
 	struct runtime_settings runtimes = { walkings[walking].kinds, .lines = true,
 					     .watched = by_cfi };
+
+	set_section(object, "rodata.stack", &stack, sizeof(stack));
+	set_section(object, "rodata.unwind", &unwind, sizeof(unwind));
+	set_section(object, "rodata.memory", &memory, sizeof(memory));
+	set_section(object, "rodata.runtimes", &runtimes, sizeof(runtimes));
+}
+
+/* The largest of an object's programs. False: there is no such file. */
+static bool verify(const char *path, enum walking walking, bool only_uprobes, struct verdict *worst)
+{
 	struct bpf_object *object = access(path, R_OK) ? NULL : bpf_object__open(path);
 	static char logs[MAX_PROGRAMS][LOG_BYTES];
 	struct bpf_program *prog;
@@ -288,9 +299,7 @@ static bool verify(const char *path, enum walking walking, bool only_uprobes, st
 	leave_probes_out(object);
 	leave_finder_out(object);
 	leave_absent_out(object);
-	set_section(object, "rodata.stack", &stack, sizeof(stack));
-	set_section(object, "rodata.unwind", &unwind, sizeof(unwind));
-	set_section(object, "rodata.runtimes", &runtimes, sizeof(runtimes));
+	set_settings(object, walking);
 	choose_task_states(object);
 	bpf_object__for_each_program(prog, object) {
 		CHECK(n < MAX_PROGRAMS);
