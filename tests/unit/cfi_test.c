@@ -8,8 +8,8 @@
 #include "../cfi/image.h"
 #include "../random.h"
 #include "unwind/cfi_gaps.h"
+#include "rule_text.h"
 #include "self.h"
-#include "unit.h"
 
 #define TEXT	   0x1000
 #define TEXT_BYTES 0x100
@@ -115,53 +115,13 @@ BEFORE_EACH()
 
 /* ---- tables as text ---- */
 
-/* "sp+16 bp@cfa-16": the CFA, and where the caller's rbp is unless it is still there. */
-static void print_rule(FILE *f, struct unwind_rule r)
-{
-	static const char *const names[UNWIND_KINDS] = { [UNWIND_GAP] = "-",
-							 [UNWIND_SIGNAL] = "signal",
-							 [UNWIND_END] = "end",
-							 [UNWIND_BAD] = "bad" };
-
-	if (r.kind == UNWIND_SP || r.kind == UNWIND_BP)
-		fprintf(f, "%s%+d", r.kind == UNWIND_SP ? "sp" : "bp", r.cfa_off);
-	else if (r.kind == UNWIND_SP_DEREF || r.kind == UNWIND_BP_DEREF)
-		fprintf(f, "*(%s%+d)%+d", r.kind == UNWIND_SP_DEREF ? "sp" : "bp",
-			unwind_deref_at(r.cfa_off), unwind_deref_plus(r.cfa_off));
-	else if (r.kind == UNWIND_REG)
-		fprintf(f, "r%u%+d", unwind_reg(r.cfa_off), unwind_reg_plus(r.cfa_off));
-	else if (r.kind == UNWIND_RA_REG)
-		fprintf(f, "sp%+d to r%u", unwind_reg_plus(r.cfa_off), unwind_reg(r.cfa_off));
-	else if (r.kind == UNWIND_PLT)
-		fprintf(f, "plt %d", r.cfa_off);
-	else
-		fputs(names[r.kind] ? names[r.kind] : "?", f);
-	if (r.bp_kind == UNWIND_BP_LOST)
-		fputs(" bp lost", f);
-	else if (r.bp_kind != UNWIND_BP_SAME)
-		fprintf(f, " bp@%s%+d", r.bp_kind == UNWIND_BP_AT_CFA ? "cfa" : "bp", r.bp_off);
-}
-
-/*
- * "3 FDEs, 1 bad: sp+8; 10 sp+16; 20 -": each rule behind the offset in TEXT from which it applies.
- * Left out: one FDE, none that is bad, 0, and the gap at the end of TEXT. Frees the table.
- */
+/* "3 FDEs, 1 bad: " and the rows; one FDE, and none that is bad, is left out. Frees the table. */
 static char *text_of(struct cfi_table *t)
 {
 	char *text = PRINTED(f, {
 		if (t->n_fdes != 1 || t->n_bad_fdes)
 			fprintf(f, "%zu FDEs, %zu bad: ", (size_t)t->n_fdes, (size_t)t->n_bad_fdes);
-		for (size_t i = 0; i < t->count; i++) {
-			struct cfi_row row = cfi_row(t, i);
-			int64_t at = (int64_t)(row.vaddr - TEXT);
-
-			if (row.rule.kind == UNWIND_GAP && at == TEXT_BYTES)
-				break;
-			fputs(i ? "; " : "", f);
-			if (at)
-				fprintf(f, "%llx ", (long long)at);
-			print_rule(f, row.rule);
-		}
+		print_rows(f, t, TEXT, TEXT_BYTES);
 	});
 
 	CHECK(image_table_is_sane(t));

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* HotSpot: rules of stubs, numbers, names, and descriptions of processes that lie. */
-#include <errno.h>
-#include <stddef.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/array.h"
 #include "runtimes/hotspot/blob.h"
 #include "runtimes/hotspot/method.h"
 #include "runtimes/hotspot/names.h"
 #include "runtimes/hotspot/scopes.h"
 #include "runtimes/hotspot/stubs.h"
 #include "runtimes/hotspot/vm.h"
-#include "unit.h"
+#include "rule_text.h"
 
 /* ---- rules ---- */
 
@@ -31,157 +25,77 @@ static void take(size_t offset, const struct unwind_rule *rule, void *arg)
 		rules->at[i] = *rule;
 }
 
-static struct rules rules_of(const uint8_t *code, size_t bytes, bool has_several)
+/* "sp+8; 1 sp+16": each rule after the first byte for which it applies. */
+static const char *rules_of(struct hotspot_stub stub)
 {
-	struct rules rules = { .bytes = bytes };
+	struct rules rules = { .bytes = stub.bytes };
 
-	hotspot_stub_rules(&(struct hotspot_stub){ code, bytes, has_several }, take, &rules);
-	return rules;
+	hotspot_stub_rules(&stub, take, &rules);
+	return PRINTED(f, {
+		for (size_t i = 0; i < stub.bytes; i++) {
+			if (i && !memcmp(&rules.at[i], &rules.at[i - 1], sizeof(*rules.at)))
+				continue;
+			if (i)
+				fprintf(f, "; %zu ", i);
+			print_rule(f, rules.at[i]);
+		}
+	});
 }
 
-static void check_sp(const struct unwind_rule *rule, int32_t cfa_off)
+#define CODE(text) .code = (const uint8_t *)(text), .bytes = sizeof(text) - 1
+
+static const struct {
+	const char *name;
+	struct hotspot_stub stub;
+	const char *rules;
+} stub_cases[] = {
+	{ "a frame is counted from rbp until it is left",
+	  /* push %rbp; mov %rsp,%rbp; and $-16,%rsp; push %rbx; leave; ret */
+	  { CODE("\x55\x48\x8b\xec\x48\x83\xe4\xf0\x53\xc9\xc3") },
+	  "sp+8; 1 sp+16 bp@cfa-16; 4 bp+16 bp@cfa-16; 10 sp+8" },
+	{ "the stack is followed along jumps",
+	  /* sub $24,%rsp; je 11; 6: add $24,%rsp; ret; 11: push %rax; pop %rax; jmp 6 */
+	  { CODE("\x48\x83\xec\x18\x74\x05\x48\x83\xc4\x18\xc3\x50\x58\xeb\xf7") },
+	  "sp+8; 4 sp+32; 10 sp+8; 11 sp+32; 12 sp+40; 13 sp+32" },
+	{ "a return with something on the stack contradicts all code of its entry",
+	  { CODE("\x53\x50\x58\xc3") }, /* push %rbx; push %rax; pop %rax; ret */
+	  "-" },
+	/* as stubs for exceptions do, which another stub with a frame jumps to */
+	{ "a return address may be taken from the stack",
+	  /* mov 8(%rbp),%rdx; leave; pop %rcx; jmp *%rcx */
+	  { CODE("\x48\x8b\x55\x08\xc9\x59\xff\xe1"), .begins_framed = true },
+	  "bp+16 bp@cfa-16; 5 sp+8; 6 -" },
+	/* a second entry that jumps into the first one's code with another stack is wrong */
+	{ "a guess does not change what is known",
+	  /* push %rbp; mov %rsp,%rbp; 4: leave; ret; push %rax; jmp 4 */
+	  { CODE("\x55\x48\x8b\xec\xc9\xc3\x50\xeb\xfb"), .has_several = true },
+	  "sp+8; 1 sp+16 bp@cfa-16; 4 bp+16 bp@cfa-16; 5 sp+8; 6 -" },
+	/* found by the sanitizer for undefined behavior: sums of offsets exceed an int */
+	{ "a stack of gigabytes is unknown",
+	  /* sub $0x7fffffff,%rsp; nop; ret; lea -0x80000000(%rsp),%rsp; nop; ret */
+	  { CODE("\x48\x81\xec\xff\xff\xff\x7f\x90\xc3\x48\x8d\xa4\x24\0\0\0\x80\x90\xc3"),
+	    .has_several = true },
+	  "sp+8; 7 -; 9 sp+8; 17 -" },
+	{ "code that nothing reaches has no rule",
+	  { CODE("\xc3\xf4\xf4\x06\x06"), .has_several = true }, /* ret; hlt; no code */
+	  "sp+8; 1 -" },
+	/* registers that were stored all at once come back by loads: rbp is the same then */
+	{ "a frame outlives the restore of all registers",
+	  /*
+	   * push $-1; push %rbp; mov %rsp,%rbp; mov %rbp,0x50(%rsp) and back; leave;
+	   * add $8,%rsp; ret
+	   */
+	  { CODE("\x68\xff\xff\xff\xff\x55\x48\x8b\xec\x48\x89\x6c\x24\x50"
+		 "\x48\x8b\x6c\x24\x50\xc9\x48\x83\xc4\x08\xc3"),
+	    .has_several = true },
+	  "sp+8; 5 sp+16; 6 sp+24 bp@cfa-24; 9 bp+24 bp@cfa-24; 20 sp+16; 24 sp+8" },
+};
+
+TEST(stubs_have_the_rules_of_their_code)
 {
-	CHECK_EQ(rule->kind, UNWIND_SP);
-	CHECK_EQ(rule->cfa_off, cfa_off);
-}
-
-TEST(a_frame_is_counted_from_rbp_until_it_is_left)
-{
-	static const uint8_t code[] = {
-		0x55,			/* 0: push %rbp */
-		0x48, 0x8b, 0xec,	/* 1: mov %rsp,%rbp */
-		0x48, 0x83, 0xe4, 0xf0, /* 4: and $-16,%rsp */
-		0x53,			/* 8: push %rbx */
-		0xc9,			/* 9: leave */
-		0xc3,			/* 10: ret */
-	};
-	struct rules rules = rules_of(code, sizeof(code), false);
-
-	check_sp(&rules.at[0], 8);
-	CHECK_EQ(rules.at[0].bp_kind, UNWIND_BP_SAME);
-	check_sp(&rules.at[1], 16);
-	CHECK_EQ(rules.at[1].bp_kind, UNWIND_BP_AT_CFA);
-	for (size_t i = 4; i < 10; i++) {
-		CHECK_EQ(rules.at[i].kind, UNWIND_BP);
-		CHECK_EQ(rules.at[i].cfa_off, 16);
-		CHECK_EQ(rules.at[i].bp_off, -16);
-	}
-	check_sp(&rules.at[10], 8);
-	CHECK_EQ(rules.at[10].bp_kind, UNWIND_BP_SAME);
-}
-
-TEST(the_stack_is_followed_along_jumps)
-{
-	static const uint8_t code[] = {
-		0x48, 0x83, 0xec, 0x18, /* 0: sub $24,%rsp */
-		0x74, 0x05,		/* 4: je 11 */
-		0x48, 0x83, 0xc4, 0x18, /* 6: add $24,%rsp */
-		0xc3,			/* 10: ret */
-		0x50,			/* 11: push %rax */
-		0x58,			/* 12: pop %rax */
-		0xeb, 0xf7,		/* 13: jmp 6 */
-	};
-	struct rules rules = rules_of(code, sizeof(code), false);
-
-	check_sp(&rules.at[4], 32);
-	check_sp(&rules.at[6], 32);
-	check_sp(&rules.at[10], 8);
-	check_sp(&rules.at[11], 32);
-	check_sp(&rules.at[12], 40);
-	check_sp(&rules.at[13], 32);
-}
-
-/* All code of an entry is unknown if a return is reached with something on the stack. */
-TEST(a_contradiction_leaves_no_rule)
-{
-	static const uint8_t code[] = { 0x53, 0x50, 0x58, 0xc3 }; /* two pushes, one pop, ret */
-	struct rules rules = rules_of(code, sizeof(code), false);
-
-	for (size_t i = 0; i < sizeof(code); i++)
-		CHECK_EQ(rules.at[i].kind, UNWIND_GAP);
-}
-
-/* As stubs for exceptions do, which another stub with a frame jumps to. */
-TEST(a_return_address_may_be_taken_from_the_stack)
-{
-	static const uint8_t code[] = {
-		0x48, 0x8b, 0x55, 0x08, /* 0: mov 8(%rbp),%rdx */
-		0xc9,			/* 4: leave */
-		0x59,			/* 5: pop %rcx */
-		0xff, 0xe1,		/* 6: jmp *%rcx */
-	};
-	struct rules rules = { .bytes = sizeof(code) };
-
-	hotspot_stub_rules(&(struct hotspot_stub){ code, sizeof(code), .begins_framed = true },
-			   take, &rules);
-	CHECK_EQ(rules.at[0].kind, UNWIND_BP);
-	CHECK_EQ(rules.at[0].cfa_off, 16);
-	CHECK_EQ(rules.at[4].kind, UNWIND_BP);
-	check_sp(&rules.at[5], 8);
-	CHECK_EQ(rules.at[6].kind, UNWIND_GAP);
-}
-
-/* A second entry that jumps into the first one's code with another stack is a wrong guess. */
-TEST(a_guess_does_not_change_what_is_known)
-{
-	static const uint8_t code[] = {
-		0x55, 0x48, 0x8b, 0xec, 0xc9, 0xc3, /* 0: a frame */
-		0x50,				    /* 6: push %rax */
-		0xeb, 0xfb,			    /* 7: jmp 4 */
-	};
-	struct rules rules = rules_of(code, sizeof(code), true);
-
-	CHECK_EQ(rules.at[4].kind, UNWIND_BP);
-	check_sp(&rules.at[5], 8);
-	CHECK_EQ(rules.at[6].kind, UNWIND_GAP);
-}
-
-/* Found by the sanitizer for undefined behavior: sums of offsets exceed an int. */
-TEST(a_stack_of_gigabytes_is_unknown)
-{
-	static const uint8_t code[] = {
-		0x48, 0x81, 0xec, 0xff, 0xff, 0xff, 0x7f,	/* 0: sub $0x7fffffff,%rsp */
-		0x90,						/* 7: nop */
-		0xc3,						/* 8: ret */
-		0x48, 0x8d, 0xa4, 0x24, 0x00, 0x00, 0x00, 0x80, /* 9: lea -0x80000000(%rsp),%rsp */
-		0x90,						/* 17: nop */
-		0xc3,						/* 18: ret */
-	};
-	struct rules rules = rules_of(code, sizeof(code), true);
-
-	CHECK_EQ(rules.at[7].kind, UNWIND_GAP);
-	CHECK_EQ(rules.at[17].kind, UNWIND_GAP);
-}
-
-TEST(code_that_nothing_reaches_has_no_rule)
-{
-	static const uint8_t code[] = { 0xc3, 0xf4, 0xf4, 0x06, 0x06 }; /* ret; hlt; no code */
-	struct rules rules = rules_of(code, sizeof(code), true);
-
-	check_sp(&rules.at[0], 8);
-	CHECK_EQ(rules.at[1].kind, UNWIND_GAP);
-	CHECK_EQ(rules.at[3].kind, UNWIND_GAP);
-}
-
-/* Registers that were stored all at once come back by loads: rbp's value is the same then. */
-TEST(a_frame_outlives_the_restore_of_all_registers)
-{
-	static const uint8_t code[] = {
-		0x68, 0xff, 0xff, 0xff, 0xff,	    /* 0: push $-1 */
-		0x55, 0x48, 0x8b, 0xec,		    /* 5: push %rbp; mov %rsp,%rbp */
-		0x48, 0x89, 0x6c, 0x24, 0x50,	    /* 9: mov %rbp,0x50(%rsp) */
-		0x48, 0x8b, 0x6c, 0x24, 0x50,	    /* 14: mov 0x50(%rsp),%rbp */
-		0xc9, 0x48, 0x83, 0xc4, 0x08, 0xc3, /* 19: leave; add $8,%rsp; ret */
-	};
-	struct rules rules = rules_of(code, sizeof(code), true);
-
-	check_sp(&rules.at[0], 8);
-	check_sp(&rules.at[5], 16);
-	CHECK_EQ(rules.at[19].kind, UNWIND_BP);
-	CHECK_EQ(rules.at[19].cfa_off, 24);
-	CHECK_EQ(rules.at[19].bp_off, -24);
-	check_sp(&rules.at[20], 16);
-	check_sp(&rules.at[24], 8);
+	for (size_t i = 0; i < ARRAY_SIZE(stub_cases); i++)
+		CHECK_CASE_STR(stub_cases[i].name, rules_of(stub_cases[i].stub),
+			       stub_cases[i].rules);
 }
 
 /* ---- numbers and names ---- */
@@ -419,7 +333,7 @@ TEST(stubs_of_inline_caches_have_a_rule_before_they_are_made)
 	struct unwind_rule rule = {};
 
 	hotspot_stubs_visit(&layout, getpid(), &(struct runtime_rows){ note_rule, &rule });
-	check_sp(&rule, 8);
+	CHECK_STR(PRINTED(f, print_rule(f, rule)), "sp+8");
 }
 
 #define OUTER 0x1000
