@@ -239,10 +239,11 @@ TEST_UNLESS(memleak_lacks, json_tells_counts_and_ages)
 /* A report when it ends, though everything is younger than -o wants it. */
 TEST_UNLESS(memleak_lacks, a_commands_leaks_are_reported_when_it_ends)
 {
-	struct proc *tool =
-		tool_run("memleak", TEXT, "-o", "1h", "--", work_path("leaky"), "all", "1");
+	const char *quoted = text_of("'%s' \"all\" 1", work_path("leaky"));
 
-	check_all_leaks(tool->out);
+	check_all_leaks(
+		tool_run("memleak", TEXT, "-o", "1h", "--", work_path("leaky"), "all", "1")->out);
+	check_all_leaks(tool_run("memleak", TEXT, "-o", "1h", "-c", quoted)->out);
 }
 
 TEST_UNLESS(memleak_lacks, a_process_that_ends_ends_the_tracing_with_a_report)
@@ -284,11 +285,6 @@ TEST_UNLESS(memleak_lacks, probes_that_have_lost_their_thread_end_the_tracing)
 	proc_kill(work);
 }
 
-TEST_UNLESS(memleak_lacks, a_static_programs_allocator_is_found)
-{
-	check_all_leaks(trace(work_start("leaky_static", "all", "1"), NULL)->out);
-}
-
 /* No probe is tried there: a kernel may take it and break the program. */
 TEST_UNLESS(memleak_lacks, a_function_that_takes_no_probe_is_named)
 {
@@ -307,26 +303,24 @@ static bool preload(void *arg)
 	return !setenv("LD_PRELOAD", arg, 1);
 }
 
-static void check_allocator(const char *library)
+/* A static program's own, and those that are preloaded. */
+TEST_UNLESS(memleak_lacks, other_allocators_are_found)
 {
-	const char *path = library_path(library);
-	struct proc *work;
+	static const char *const libraries[] = { "libjemalloc.so.2", "libtcmalloc_minimal.so.4",
+						 "libmimalloc.so.2" };
 
-	if (!path)
-		SKIP("needs package with %s", library);
-	work = work_start_in(preload, (void *)path, work_path("leaky"), ARGV("leaky", "all", "1"));
-	check_all_leaks(trace(work, NULL)->out);
-}
+	check_all_leaks(trace(work_start("leaky_static", "all", "1"), NULL)->out);
+	for (size_t i = 0; i < ARRAY_SIZE(libraries); i++) {
+		const char *path = library_path(libraries[i]);
 
-#define ALLOCATOR_TEST(id, library)       \
-	TEST_UNLESS(memleak_lacks, id)    \
-	{                                 \
-		check_allocator(library); \
+		if (!path)
+			SKIP("needs package with %s", libraries[i]);
+		check_all_leaks(trace(work_start_in(preload, (void *)path, work_path("leaky"),
+						    ARGV("leaky", "all", "1")),
+				      NULL)
+					->out);
 	}
-
-ALLOCATOR_TEST(jemalloc_is_found, "libjemalloc.so.2")
-ALLOCATOR_TEST(tcmalloc_is_found, "libtcmalloc_minimal.so.4")
-ALLOCATOR_TEST(mimalloc_is_found, "libmimalloc.so.2")
+}
 
 static void check_cxx(struct proc *work)
 {
@@ -463,23 +457,6 @@ static int many(void)
 	return at_size(1200007, 120011);
 }
 
-TEST_UNLESS(memleak_lacks, more_than_a_million_blocks_are_all_there)
-{
-	struct proc *tool = trace(work_start("leaky", "many", text_of("%d", many())), NULL);
-
-	CHECK_HELD(tool->out, "take_many", (uint64_t)many(), MANY_BYTES);
-	CHECK_NOTHING_FULL(tool);
-}
-
-TEST_UNLESS(memleak_lacks, nothing_is_left_when_a_million_blocks_were_freed)
-{
-	struct proc *tool = trace(work_start("leaky", "many", text_of("%d", many()), "free"), NULL);
-
-	CHECK_EQ(held_by(tool->out, NULL).blocks, 0);
-	CHECK_HAS(tool->out, "Top 0 stacks");
-	CHECK_NOTHING_FULL(tool);
-}
-
 TEST_UNLESS(memleak_lacks, what_does_not_fit_is_said)
 {
 	struct proc *tool = trace(work_start("leaky", "many", "100003"), "--entries=1000");
@@ -500,38 +477,71 @@ TEST_UNLESS(memleak_lacks, mappings_that_do_not_fit_are_said)
 
 /* ---- what is counted, and once ---- */
 
-TEST_UNLESS(memleak_lacks, a_large_block_is_the_callers_and_not_mmaps)
-{
-	struct proc *tool = trace(work_start("leaky", "big", "1"), NULL);
+#define MANY_TEXT text_of("%d", many())
 
-	CHECK_HELD(tool->out, "leak_big", BIG_COUNT, BIG_BYTES);
-	CHECK_EQ(held_by(tool->out, NULL).bytes, (uint64_t)BIG_COUNT * BIG_BYTES);
-	CHECK_LACKS(tool->out, "\t\tmmap\n");
+struct held_case {
+	const char *words[6], *option;
+	struct {
+		const char *function; /* NULL: all */
+		uint64_t n, each;
+	} held[3];
+};
+
+static void check_held_case(const struct held_case *c)
+{
+	struct proc *tool = trace(work_start_argv(c->words), c->option);
+	int failed = unit_failures;
+
+	for (size_t k = 0; k < 3 && (!k || c->held[k].n || c->held[k].function); k++)
+		CHECK_HELD(tool->out, c->held[k].function, c->held[k].n, c->held[k].each);
+	CHECK(c->held[0].function || c->held[0].n || strstr(tool->out, "Top 0 stacks"));
+	CHECK_NOTHING_FULL(tool);
+	if (unit_failures > failed)
+		printf("with %s %s\n", c->words[1], c->option ? c->option : "");
 }
 
-TEST_UNLESS(memleak_lacks, a_realloc_that_fails_frees_nothing)
+TEST_UNLESS(memleak_lacks, blocks_are_counted_once_while_they_are_live)
 {
-	struct proc *tool = trace(work_start("leaky", "realloc", "1"), NULL);
+	const struct held_case cases[] = {
+		/* a large block is the caller's, and not mmap's */
+		{ { "leaky", "big", "1" },
+		  NULL,
+		  { { "leak_big", BIG_COUNT, BIG_BYTES },
+		    { NULL, BIG_COUNT, BIG_BYTES },
+		    { "mmap", 0, 0 } } },
+		/* a realloc that fails frees nothing */
+		{ { "leaky", "realloc", "1" },
+		  NULL,
+		  { { "keep_after_failure", FAILED_COUNT, FAILED_BYTES },
+		    { "free_by_realloc", 0, 0 } } },
+		/* blocks from before tracing are nobody's */
+		{ { "leaky", "before", "many", "1009", "free" }, NULL, { { NULL, 0, 0 } } },
+		/* threads' stacks and arenas aren't leaks, and no block gets lost between them */
+		{ { "leaky", "threads", "7" },
+		  NULL,
+		  { { "leak_in_thread", 7 * THREAD_LEAKS, THREAD_BYTES },
+		    { "work_in_thread", 7 * THREAD_LEAKS, THREAD_BYTES },
+		    { "mmap", 0, 0 } } },
+		{ { "leaky", "all", "1" },
+		  "--max-size=40",
+		  { { "leak_malloc", MALLOC_COUNT, MALLOC_BYTES },
+		    { "leak_strdup", STRDUP_COUNT, STRDUP_BYTES },
+		    { "leak_calloc", 0, 0 } } },
+		{ { "leaky", "all", "1" },
+		  "--min-size=1000000",
+		  { { NULL, BIG_COUNT, BIG_BYTES } } },
+		{ { "leaky", "children", "5" },
+		  "--follow",
+		  { { "leak_in_child", 5 * CHILD_COUNT, CHILD_BYTES } } },
+		{ { "leaky", "children", "5" }, NULL, { { "leak_in_child", 0, 0 } } },
+		{ { "leaky", "many", MANY_TEXT },
+		  NULL,
+		  { { "take_many", (uint64_t)many(), MANY_BYTES } } },
+		{ { "leaky", "many", MANY_TEXT, "free" }, NULL, { { NULL, 0, 0 } } },
+	};
 
-	CHECK_HELD(tool->out, "keep_after_failure", FAILED_COUNT, FAILED_BYTES);
-	CHECK_HELD(tool->out, "free_by_realloc", 0, 0);
-}
-
-TEST_UNLESS(memleak_lacks, blocks_from_before_tracing_are_nobodys)
-{
-	struct proc *tool = trace(work_start("leaky", "before", "many", "1009", "free"), NULL);
-
-	CHECK_EQ(held_by(tool->out, NULL).blocks, 0);
-}
-
-/* Their stacks and arenas aren't leaks, and no block gets lost between them. */
-TEST_UNLESS(memleak_lacks, threads_at_once_are_counted_right)
-{
-	struct proc *tool = trace(work_start("leaky", "threads", "7"), NULL);
-
-	CHECK_HELD(tool->out, "leak_in_thread", 7 * THREAD_LEAKS, THREAD_BYTES);
-	CHECK_EQ(held_by(tool->out, "work_in_thread").blocks, 7 * THREAD_LEAKS);
-	CHECK_EQ(held_by(tool->out, "mmap").blocks, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		check_held_case(&cases[i]);
 }
 
 TEST_UNLESS(memleak_lacks, a_sample_holds_whole_lives)
@@ -646,28 +656,7 @@ TEST_UNLESS(windows_lack, a_call_that_a_window_has_not_seen_the_end_of_is_over)
 	CHECK(held_by(tool->out, "take_below").blocks > 0);
 }
 
-TEST_UNLESS(memleak_lacks, sizes_can_be_chosen)
-{
-	struct proc *tool = trace(work_start("leaky", "all", "1"), "--max-size=40");
-
-	CHECK_HELD(tool->out, "leak_malloc", MALLOC_COUNT, MALLOC_BYTES);
-	CHECK_HELD(tool->out, "leak_strdup", STRDUP_COUNT, STRDUP_BYTES);
-	CHECK_HELD(tool->out, "leak_calloc", 0, 0);
-	tool = trace(work_start("leaky", "all", "1"), "--min-size=1000000");
-	CHECK_EQ(held_by(tool->out, NULL).bytes, (uint64_t)BIG_COUNT * BIG_BYTES);
-}
-
 /* ---- processes ---- */
-
-TEST_UNLESS(memleak_lacks, children_are_followed)
-{
-	struct proc *work = work_start("leaky", "children", "5");
-	struct proc *tool = trace_pid(work, "memleak", TEXT, "--follow");
-
-	CHECK_HELD(tool->out, "leak_in_child", 5 * CHILD_COUNT, CHILD_BYTES);
-	tool = trace(work_start("leaky", "children", "5"), NULL);
-	CHECK_HELD(tool->out, "leak_in_child", 0, 0);
-}
 
 /* Else a script's programs would cost every process on the machine. */
 TEST_UNLESS(memleak_lacks, children_of_a_command_are_followed_only_if_asked)
@@ -699,14 +688,6 @@ TEST_UNLESS(memleak_lacks, calls_of_other_programs_are_not_counted)
 	CHECK(calls_traced(tool) < 100);
 	CHECK_LACKS(tool->err, "--max-rate");
 	CHECK_HAS(tool->err, "calls in untraced processes");
-}
-
-TEST_UNLESS(memleak_lacks, a_command_may_have_arguments_and_quotes)
-{
-	struct proc *tool =
-		tool_run("memleak", TEXT, "-c", text_of("'%s' \"big\" 1", work_path("leaky")));
-
-	CHECK_HELD(tool->out, "leak_big", BIG_COUNT, BIG_BYTES);
 }
 
 /* The program that is executed leaks the same again. */
