@@ -5,11 +5,10 @@
 #ifndef CFI_IMAGE_H
 #define CFI_IMAGE_H
 
-#include <elf.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <string.h>
 
+#include "../elf_header.h"
 #include "base/mem.h"
 #include "unwind/cfi.h"
 
@@ -32,7 +31,6 @@ static inline void image_add_segments(struct image *m, size_t bytes)
 	uint32_t eh_frame = IMAGE_EH_FRAME_VADDR;
 
 	m->header.e_phoff = offsetof(struct image, segments);
-	m->header.e_phentsize = sizeof(Elf64_Phdr);
 	m->header.e_phnum = 2;
 	m->segments[0] = (Elf64_Phdr){ .p_type = PT_LOAD,
 				       .p_offset = offsetof(struct image, eh_frame),
@@ -49,7 +47,6 @@ static inline void image_add_segments(struct image *m, size_t bytes)
 static inline void image_add_sections(struct image *m, size_t bytes)
 {
 	m->header.e_shoff = offsetof(struct image, sections);
-	m->header.e_shentsize = sizeof(Elf64_Shdr);
 	m->header.e_shnum = 3;
 	m->header.e_shstrndx = 2;
 	m->sections[1] = (Elf64_Shdr){ .sh_name = 1,
@@ -71,12 +68,7 @@ static inline struct image *image_new(const uint8_t *eh_frame, size_t bytes, siz
 
 	*size = offsetof(struct image, eh_frame) + bytes;
 	m = mem_zalloc(*size, 1);
-	memcpy(m->header.e_ident, ELFMAG, SELFMAG);
-	m->header.e_ident[EI_CLASS] = ELFCLASS64;
-	m->header.e_ident[EI_DATA] = ELFDATA2LSB;
-	m->header.e_ident[EI_VERSION] = EV_CURRENT;
-	m->header.e_type = ET_DYN;
-	m->header.e_machine = EM_X86_64;
+	m->header = elf_header(ET_DYN, EM_X86_64);
 	image_add_segments(m, bytes);
 	image_add_sections(m, bytes);
 	if (bytes)

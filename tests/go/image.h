@@ -11,12 +11,11 @@
 #ifndef GO_IMAGE_H
 #define GO_IMAGE_H
 
-#include <elf.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "../elf_header.h"
 #include "base/mem.h"
 
 #define GO_TEXT		0x1000
@@ -255,7 +254,6 @@ static inline struct go_table go_table_new(enum go_image_layout layout)
 static inline void go_image_add_segments(struct go_image *m, size_t table_bytes)
 {
 	m->header.e_phoff = offsetof(struct go_image, segments);
-	m->header.e_phentsize = sizeof(Elf64_Phdr);
 	m->header.e_phnum = 3;
 	m->segments[0] = (Elf64_Phdr){ .p_type = PT_LOAD,
 				       .p_flags = PF_R | PF_X,
@@ -277,7 +275,6 @@ static inline void go_image_add_segments(struct go_image *m, size_t table_bytes)
 static inline void go_image_add_sections(struct go_image *m, size_t table_bytes)
 {
 	m->header.e_shoff = offsetof(struct go_image, sections);
-	m->header.e_shentsize = sizeof(Elf64_Shdr);
 	m->header.e_shnum = 4;
 	m->header.e_shstrndx = 3;
 	m->sections[1] = (Elf64_Shdr){ .sh_name = 1,
@@ -306,14 +303,7 @@ static inline struct go_image *go_image_of(const uint8_t *table, size_t bytes, s
 
 	*size = offsetof(struct go_image, table) + bytes;
 	m = mem_zalloc(1, *size);
-	memcpy(m->header.e_ident, ELFMAG, SELFMAG);
-	m->header.e_ident[EI_CLASS] = ELFCLASS64;
-	m->header.e_ident[EI_DATA] = ELFDATA2LSB;
-	m->header.e_ident[EI_VERSION] = EV_CURRENT;
-	m->header.e_type = ET_EXEC;
-	m->header.e_machine = EM_X86_64;
-	m->header.e_version = EV_CURRENT;
-	m->header.e_ehsize = sizeof(Elf64_Ehdr);
+	m->header = elf_header(ET_EXEC, EM_X86_64);
 	go_image_add_segments(m, bytes);
 	go_image_add_sections(m, bytes);
 	if (bytes)

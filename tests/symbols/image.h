@@ -3,11 +3,10 @@
 #ifndef SYMBOLS_IMAGE_H
 #define SYMBOLS_IMAGE_H
 
-#include <elf.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
+#include "../elf_header.h"
 #include "base/mem.h"
 
 #define IMAGE_CODE (SHF_ALLOC | SHF_EXECINSTR)
@@ -72,7 +71,6 @@ static inline void image_add_segments(uint8_t *image, const Elf64_Shdr *sh, size
 							  .p_filesz = sh[i].sh_size,
 							  .p_memsz = sh[i].sh_size };
 	eh->e_phoff = at;
-	eh->e_phentsize = sizeof(*ph);
 }
 
 /* Headers, the sections from number 1 on, and last their names; to be freed. */
@@ -86,13 +84,8 @@ static inline uint8_t *image_make(const struct image_section *s, size_t n, uint1
 	size_t at = segments_at + n * sizeof(Elf64_Phdr);
 	char *text;
 
-	memcpy(eh->e_ident, ELFMAG "\2\1\1", SELFMAG + 3);
-	eh->e_type = ET_DYN;
-	eh->e_machine = machine;
-	eh->e_version = EV_CURRENT;
-	eh->e_ehsize = sizeof(*eh);
+	*eh = elf_header(ET_DYN, machine);
 	eh->e_shoff = sizeof(*eh);
-	eh->e_shentsize = sizeof(*sh);
 	eh->e_shnum = (uint16_t)(n + 2);
 	eh->e_shstrndx = (uint16_t)(n + 1);
 	for (size_t i = 0; i < n; i++) {

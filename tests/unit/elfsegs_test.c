@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Executable segments: made ones, broken ones, and this very program's. */
-#include <elf.h>
 #include <link.h>
 
+#include "../elf_header.h"
 #include "elf/elf64.h"
 #include "elf/elfsegs.h"
 #include "unit.h"
@@ -19,18 +19,10 @@ static struct elfsegs segs;
 
 static struct image image_new(size_t n)
 {
-	struct image made = { .header = { .e_type = ET_DYN,
-					  .e_machine = EM_X86_64,
-					  .e_version = EV_CURRENT,
-					  .e_phoff = offsetof(struct image, segments),
-					  .e_ehsize = sizeof(Elf64_Ehdr),
-					  .e_phentsize = sizeof(Elf64_Phdr),
-					  .e_phnum = (Elf64_Half)n } };
+	struct image made = { .header = elf_header(ET_DYN, EM_X86_64) };
 
-	memcpy(made.header.e_ident, ELFMAG, SELFMAG);
-	made.header.e_ident[EI_CLASS] = ELFCLASS64;
-	made.header.e_ident[EI_DATA] = ELFDATA2LSB;
-	made.header.e_ident[EI_VERSION] = EV_CURRENT;
+	made.header.e_phoff = offsetof(struct image, segments);
+	made.header.e_phnum = (Elf64_Half)n;
 	return made;
 }
 

@@ -27,46 +27,36 @@ struct def {
 
 static const char section_names[] = "\0.text\0.strtab\0.symtab\0.shstrtab\0.data";
 
-static Elf_Scn *add_section(Elf *elf, size_t name, unsigned int type, void *bytes, size_t size,
+static Elf_Scn *add_section(Elf *elf, const GElf_Shdr *header, void *bytes, size_t size,
 			    Elf_Type data_type)
 {
 	Elf_Scn *scn = elf_newscn(elf);
 	Elf_Data *data = elf_newdata(scn);
-	GElf_Shdr sh;
+	GElf_Shdr sh = *header;
 
 	data->d_buf = bytes;
 	data->d_size = size;
 	data->d_type = data_type;
 	data->d_align = 8;
 	data->d_version = EV_CURRENT;
-	gelf_getshdr(scn, &sh);
-	sh.sh_name = name;
-	sh.sh_type = type;
 	gelf_update_shdr(scn, &sh);
 	return scn;
-}
-
-static void place_section(Elf_Scn *scn, uint64_t flags, uint64_t addr)
-{
-	GElf_Shdr sh;
-
-	gelf_getshdr(scn, &sh);
-	sh.sh_flags = flags;
-	sh.sh_addr = addr;
-	gelf_update_shdr(scn, &sh);
 }
 
 /* Sections: 1 .text, 2 .strtab, 3 .symtab, 4 .shstrtab, 5 .data. */
 static void add_symbols(Elf *elf, const struct def *defs, size_t n, char *names)
 {
-	Elf_Scn *strtab, *symtab;
+	const GElf_Shdr table = { .sh_name = 15,
+				  .sh_type = SHT_SYMTAB,
+				  .sh_link = 2,
+				  .sh_entsize = gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT) };
 	size_t used = 1, bytes = gelf_fsize(elf, ELF_T_SYM, n + 1, EV_CURRENT);
-	GElf_Shdr sh;
+	Elf_Scn *symtab;
 
 	for (size_t i = 0; i < n; i++)
 		used = stpcpy(names + used, defs[i].name) + 1 - names;
-	strtab = add_section(elf, 7, SHT_STRTAB, names, used, ELF_T_BYTE);
-	symtab = add_section(elf, 15, SHT_SYMTAB, calloc(1, bytes), bytes, ELF_T_SYM);
+	add_section(elf, &(GElf_Shdr){ 7, SHT_STRTAB }, names, used, ELF_T_BYTE);
+	symtab = add_section(elf, &table, until_end(calloc(1, bytes)), bytes, ELF_T_SYM);
 	used = 1;
 	for (size_t i = 0; i < n; i++) {
 		GElf_Sym sym = {
@@ -80,10 +70,6 @@ static void add_symbols(Elf *elf, const struct def *defs, size_t n, char *names)
 		gelf_update_sym(elf_getdata(symtab, NULL), i + 1, &sym);
 		used += strlen(defs[i].name) + 1;
 	}
-	gelf_getshdr(symtab, &sh);
-	sh.sh_link = elf_ndxscn(strtab);
-	sh.sh_entsize = gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT);
-	gelf_update_shdr(symtab, &sh);
 }
 
 static void add_headers(Elf *elf, int class, int order, int machine)
@@ -114,27 +100,22 @@ static void add_headers(Elf *elf, int class, int order, int machine)
 static int make_elf(const struct def *defs, size_t n, int class, int order, int machine)
 {
 	static char text[TEXT_BYTES], data[64], names[4 << 20], shstr[sizeof(section_names)];
+	const GElf_Shdr code = { 1, SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, TEXT_ADDR };
+	const GElf_Shdr variables = { 33, SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, 0x600000 };
 	int fd = memfd_create("elf", MFD_CLOEXEC);
 	Elf *elf;
-	Elf_Data *symbols;
-	void *symbol_bytes;
 
 	elf_version(EV_CURRENT);
 	memcpy(shstr, section_names, sizeof(shstr));
 	elf = elf_begin(fd, ELF_C_WRITE, NULL);
 	add_headers(elf, class, order, machine);
-	place_section(add_section(elf, 1, SHT_PROGBITS, text, sizeof(text), ELF_T_BYTE),
-		      SHF_ALLOC | SHF_EXECINSTR, TEXT_ADDR);
+	add_section(elf, &code, text, sizeof(text), ELF_T_BYTE);
 	add_symbols(elf, defs, n, names);
-	add_section(elf, 23, SHT_STRTAB, shstr, sizeof(shstr), ELF_T_BYTE);
-	place_section(add_section(elf, 33, SHT_PROGBITS, data, sizeof(data), ELF_T_BYTE),
-		      SHF_ALLOC | SHF_WRITE, 0x600000);
-	symbols = elf_getdata(elf_getscn(elf, 3), NULL);
-	symbol_bytes = symbols->d_buf;
+	add_section(elf, &(GElf_Shdr){ 23, SHT_STRTAB }, shstr, sizeof(shstr), ELF_T_BYTE);
+	add_section(elf, &variables, data, sizeof(data), ELF_T_BYTE);
 	if (elf_update(elf, ELF_C_WRITE) < 0)
 		UNIT_FAIL("cannot make an ELF file: %s", elf_errmsg(-1));
 	elf_end(elf);
-	free(symbol_bytes);
 	return fd;
 }
 
@@ -217,30 +198,27 @@ TEST(ends_sizeless_symbols_at_the_next_one_or_the_section)
 	CHECK_STR(NAMES(name_at, 0x401fff, 0x402000), "asm_b, -");
 }
 
-/* The headers of the file, and of the third section: the table of symbols. */
-static void read_table_headers(int fd, Elf64_Ehdr *eh, Elf64_Shdr *sh)
+/* The header of a file, whose bytes can be changed here, and those of its sections. */
+static Elf64_Ehdr *change(int fd, Elf64_Shdr **sections)
 {
-	CHECK_EQ(pread(fd, eh, sizeof(*eh), 0), sizeof(*eh));
-	CHECK_EQ(pread(fd, sh, sizeof(*sh), (off_t)(eh->e_shoff + 3 * sizeof(*sh))), sizeof(*sh));
+	Elf64_Ehdr *eh =
+		mmap(NULL, lseek(fd, 0, SEEK_END), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	CHECK(eh != MAP_FAILED);
+	*sections = (Elf64_Shdr *)((char *)eh + eh->e_shoff);
+	return eh;
 }
 
 /* The third section, the table of symbols, becomes one of exported ones; the code is that. */
 static void load_stripped(const struct def *defs, size_t n, const void *code, size_t bytes)
 {
 	int fd = make_elf(defs, n, ELFCLASS64, ELFDATA2LSB, EM_X86_64);
-	Elf64_Shdr text, table;
-	Elf64_Phdr load;
-	Elf64_Ehdr eh;
+	Elf64_Shdr *sh;
+	Elf64_Ehdr *eh = change(fd, &sh);
 
-	read_table_headers(fd, &eh, &table);
-	CHECK_EQ(pread(fd, &text, sizeof(text), (off_t)(eh.e_shoff + sizeof(text))), sizeof(text));
-	table.sh_type = SHT_DYNSYM;
-	CHECK_EQ(pwrite(fd, &table, sizeof(table), (off_t)(eh.e_shoff + 3 * sizeof(table))),
-		 sizeof(table));
-	CHECK_EQ(pread(fd, &load, sizeof(load), (off_t)eh.e_phoff), sizeof(load));
-	load.p_offset = text.sh_offset;
-	CHECK_EQ(pwrite(fd, &load, sizeof(load), (off_t)eh.e_phoff), sizeof(load));
-	CHECK_EQ(pwrite(fd, code, bytes, (off_t)text.sh_offset), bytes);
+	sh[3].sh_type = SHT_DYNSYM;
+	((Elf64_Phdr *)((char *)eh + eh->e_phoff))->p_offset = sh[1].sh_offset;
+	memcpy((char *)eh + sh[1].sh_offset, code, bytes);
 	es = elfsyms_load(fd, NULL);
 	close(fd);
 }
@@ -386,19 +364,16 @@ TEST(refuses_what_is_not_elf)
 TEST(refuses_tables_beyond_the_file)
 {
 	int fd = make_simple();
-	Elf64_Ehdr eh;
-	Elf64_Shdr sh;
+	Elf64_Shdr *sh;
+	Elf64_Ehdr *eh = change(fd, &sh);
 
-	read_table_headers(fd, &eh, &sh);
-	CHECK_EQ(sh.sh_type, SHT_SYMTAB);
-	sh.sh_size = 8ull << 30;
-	CHECK_EQ(pwrite(fd, &sh, sizeof(sh), eh.e_shoff + 3 * sizeof(sh)), sizeof(sh));
+	CHECK_EQ(sh[3].sh_type, SHT_SYMTAB);
+	sh[3].sh_size = 8ull << 30;
 	CHECK_EQ(refusal(elfsyms_load(fd, NULL)), EINVAL);
 	/* Holes in the file cost nothing to who claims them, but would cost the reader. */
 	CHECK_EQ(ftruncate(fd, 16ll << 30), 0);
 	CHECK(!elfsyms_load(fd, NULL));
-	eh.e_shnum = 0; /* the count is in the first section header */
-	CHECK_EQ(pwrite(fd, &eh, sizeof(eh), 0), sizeof(eh));
+	eh->e_shnum = 0; /* the count is in the first section header */
 	CHECK_EQ(refusal(elfsyms_load(fd, NULL)), EINVAL);
 	close(fd);
 }
@@ -407,15 +382,12 @@ TEST(refuses_tables_beyond_the_file)
 TEST(a_broken_table_costs_its_own_names_only)
 {
 	int fd = make_simple();
-	Elf64_Ehdr eh;
-	Elf64_Shdr sh;
+	Elf64_Shdr *sh;
 
-	read_table_headers(fd, &eh, &sh);
-	sh.sh_type = SHT_DYNSYM; /* in place of the last one, of data */
-	CHECK_EQ(pwrite(fd, &sh, sizeof(sh), eh.e_shoff + 5 * sizeof(sh)), sizeof(sh));
-	sh.sh_type = SHT_SYMTAB;
-	sh.sh_size = 8ull << 30;
-	CHECK_EQ(pwrite(fd, &sh, sizeof(sh), eh.e_shoff + 3 * sizeof(sh)), sizeof(sh));
+	change(fd, &sh);
+	sh[5] = sh[3]; /* in place of data */
+	sh[5].sh_type = SHT_DYNSYM;
+	sh[3].sh_size = 8ull << 30;
 	es = elfsyms_load(fd, NULL);
 	CHECK(es && elfsyms_count(es) == ARRAY_SIZE(simple));
 	close(fd);
@@ -426,17 +398,17 @@ TEST(names_that_share_their_bytes_take_them_once)
 	enum { N = 4000, LONG = 60000 };
 	struct def *defs = until_end(calloc(N, sizeof(*defs)));
 	char *name = until_end(calloc(1, LONG + 1));
-	Elf64_Ehdr eh;
-	Elf64_Shdr sh;
+	Elf64_Shdr *sh;
+	Elf64_Sym *syms;
 	int fd;
 
 	memset(name, 'x', LONG);
 	for (size_t i = 0; i < N; i++)
 		defs[i] = (struct def){ i ? "" : name, TEXT_ADDR + i, 1, STB_GLOBAL, STT_FUNC, 0 };
 	fd = make_elf(defs, N, ELFCLASS64, ELFDATA2LSB, EM_X86_64);
-	read_table_headers(fd, &eh, &sh);
-	for (uint32_t i = 1, one = 1; i <= N; i++)
-		CHECK_EQ(pwrite(fd, &one, 4, sh.sh_offset + i * sizeof(Elf64_Sym)), 4);
+	syms = (Elf64_Sym *)((char *)change(fd, &sh) + sh[3].sh_offset);
+	for (uint32_t i = 1; i <= N; i++)
+		syms[i].st_name = 1;
 	es = elfsyms_load(fd, NULL);
 	CHECK_EQ(elfsyms_count(es), N);
 	CHECK_STR(name_at(TEXT_ADDR + N - 1), name);
@@ -457,19 +429,17 @@ TEST(absurd_names_are_not_kept)
 	};
 	uint32_t places[] = { 0, 1 + 5000, 1 + LONG - (sizeof(tail) - 1) };
 	char *name = until_end(calloc(1, LONG + 1));
-	Elf64_Ehdr eh;
-	Elf64_Shdr sh;
+	Elf64_Shdr *sh;
+	Elf64_Sym *syms;
 	int fd;
 
 	memset(name, 'x', LONG);
 	memcpy(name + LONG - (sizeof(tail) - 1), tail, sizeof(tail));
 	defs[0].name = name;
 	fd = make_elf(defs, 4, ELFCLASS64, ELFDATA2LSB, EM_X86_64);
-	read_table_headers(fd, &eh, &sh);
+	syms = (Elf64_Sym *)((char *)change(fd, &sh) + sh[3].sh_offset);
 	for (size_t i = 1; i < 3; i++)
-		CHECK_EQ(pwrite(fd, &places[i], 4,
-				(off_t)(sh.sh_offset + (i + 1) * sizeof(Elf64_Sym))),
-			 4);
+		syms[i + 1].st_name = places[i];
 	es = elfsyms_load(fd, NULL);
 	CHECK_EQ(elfsyms_count(es), 4);
 	CHECK_STR(NAMES(name_at, TEXT_ADDR, TEXT_ADDR + 1, TEXT_ADDR + 2, TEXT_ADDR + 3),
@@ -716,20 +686,18 @@ TEST(survives_changed_bytes)
 /* Their number, and that of their names, are in the first one (chapter 4 of the gABI). */
 static void set_n_sections(int fd, uint64_t n)
 {
-	Elf64_Shdr sections[6];
-	Elf64_Ehdr eh;
+	const uint64_t at = 1 << 20;
+	Elf64_Shdr *sh;
+	Elf64_Ehdr *eh;
 
-	CHECK_EQ(pread(fd, &eh, sizeof(eh), 0), sizeof(eh));
-	CHECK_EQ(eh.e_shnum, ARRAY_SIZE(sections));
-	CHECK_EQ(pread(fd, sections, sizeof(sections), (off_t)eh.e_shoff), sizeof(sections));
-	sections[0].sh_size = n;
-	sections[0].sh_link = eh.e_shstrndx;
-	eh.e_shnum = 0;
-	eh.e_shstrndx = SHN_XINDEX;
-	eh.e_shoff = 1 << 20;
-	CHECK_EQ(pwrite(fd, &eh, sizeof(eh), 0), sizeof(eh));
-	CHECK_EQ(pwrite(fd, sections, sizeof(sections), (off_t)eh.e_shoff), sizeof(sections));
-	CHECK_EQ(ftruncate(fd, (off_t)(eh.e_shoff + n * sizeof(*sections))), 0);
+	CHECK_EQ(ftruncate(fd, (off_t)(at + n * sizeof(*sh))), 0);
+	eh = change(fd, &sh);
+	sh[0].sh_size = n;
+	sh[0].sh_link = eh->e_shstrndx;
+	memcpy((char *)eh + at, sh, eh->e_shnum * sizeof(*sh));
+	eh->e_shnum = 0;
+	eh->e_shstrndx = SHN_XINDEX;
+	eh->e_shoff = at;
 }
 
 TEST(a_file_with_very_many_sections_has_names)

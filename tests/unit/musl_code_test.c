@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Tests of where threads begin in musl: in code made up here, and in musl itself if installed. */
+#include "../elf_header.h"
 #include "rule_text.h"
 #include "unwind/cfi.h"
 #include "unwind/cfi_gaps.h"
@@ -23,17 +24,11 @@ static struct cfi_table t;
 
 static struct image make(uint16_t machine)
 {
-	struct image made = { .header = { .e_type = ET_DYN,
-					  .e_machine = machine,
-					  .e_entry = TEXT,
-					  .e_phoff = offsetof(struct image, load),
-					  .e_phentsize = sizeof(Elf64_Phdr),
-					  .e_phnum = 1 } };
+	struct image made = { .header = elf_header(ET_DYN, machine) };
 
-	memcpy(made.header.e_ident, ELFMAG, SELFMAG);
-	made.header.e_ident[EI_CLASS] = ELFCLASS64;
-	made.header.e_ident[EI_DATA] = ELFDATA2LSB;
-	made.header.e_ident[EI_VERSION] = EV_CURRENT;
+	made.header.e_entry = TEXT;
+	made.header.e_phoff = offsetof(struct image, load);
+	made.header.e_phnum = 1;
 	made.load = (Elf64_Phdr){ .p_type = PT_LOAD,
 				  .p_flags = PF_R | PF_X,
 				  .p_offset = offsetof(struct image, code),
