@@ -512,30 +512,6 @@ TEST(code_that_gives_its_stack_back_behind_the_call_hides_no_caller)
 
 #endif
 
-/* ---- what is meant to hurt ---- */
-
-static bool is_pipe(const char *path)
-{
-	return !mkfifo(path, 0644);
-}
-
-static bool is_device(const char *path)
-{
-	return !mknod(path, S_IFCHR | 0644, makedev(1, 5)); /* /dev/zero */
-}
-
-static bool is_link_to_device(const char *path)
-{
-	return !symlink("/dev/zero", path);
-}
-
-static bool is_large_file(const char *path)
-{
-	int fd = creat(path, 0644);
-
-	return fd >= 0 && !ftruncate(fd, 5LL << 30) && !close(fd);
-}
-
 /* ---- a perf map in a container ---- */
 
 /* A root and pids of its own: the program is pid 1, and ends with its parent. */
@@ -602,52 +578,51 @@ static bool write_map(const char *path, uid_t owner)
 	return !fclose(f) && !chown(path, owner, owner);
 }
 
-static bool is_of_another(const char *path)
-{
-	return write_map(path, 12345);
-}
+/* A link, or a file of that kind. */
+struct bad_map {
+	const char *name, *link;
+	mode_t mode;
+	uid_t owner;
+	off_t bytes;
+};
 
-static const char *outside; /* a map that is good, but not in the container */
-
-static bool is_link_out(const char *path)
+static bool make_bad_map(const struct bad_map *map, const char *path)
 {
-	return !symlink(outside, path);
-}
-
-static bool is_relative_link_out(const char *path)
-{
-	return !symlink(text_of("../../../../../../../..%s", outside), path);
-}
-
-static bool is_link_by_proc(const char *path)
-{
-	return !symlink(text_of("/proc/%d/root%s", getpid(), outside), path);
-}
-
-static bool is_folder(const char *path)
-{
-	return !mkdir(path, 0755);
+	if (map->link)
+		return !symlink(map->link, path);
+	if (map->mode == S_IFDIR)
+		return !mkdir(path, 0755);
+	if (map->owner)
+		return write_map(path, map->owner);
+	return !mknod(path, map->mode | 0644, makedev(1, 5)) && /* /dev/zero */
+	       (!map->bytes || !truncate(path, map->bytes));
 }
 
 TEST(a_perf_map_that_is_none_or_leads_out_of_its_container_is_refused)
 {
-	static bool (*const makers[])(const char *) = {
-		is_link_out,   is_relative_link_out, is_link_by_proc, is_pipe,
-		is_device,     is_link_to_device,    is_folder,	      is_of_another,
-		is_large_file, /* of zeros */
+	const char *good = text_of("%s/good.map", folder_make()); /* not in the container */
+	const struct bad_map maps[] = {
+		{ "a link out", good },
+		{ "a relative link out", text_of("../../../../../../../..%s", good) },
+		{ "a link by /proc", text_of("/proc/%d/root%s", getpid(), good) },
+		{ "a link to a device", "/dev/zero" },
+		{ "a pipe", .mode = S_IFIFO },
+		{ "a device", .mode = S_IFCHR },
+		{ "a folder", .mode = S_IFDIR },
+		{ "another user's", .owner = 12345 },
+		{ "a large file of zeros", .mode = S_IFREG, .bytes = 5LL << 30 },
 	};
 
-	outside = text_of("%s/good.map", folder_make());
-	CHECK(write_map(outside, 0));
-	for (size_t i = 0; i < sizeof(makers) / sizeof(*makers); i++) {
+	CHECK(write_map(good, 0));
+	for (size_t i = 0; i < ARRAY_SIZE(maps); i++) {
 		struct jit_container c = start_jit_container("silent");
 		struct proc *tool;
 
-		CHECK(makers[i](c.map));
+		CHECK(make_bad_map(&maps[i], c.map));
 		tool = trace_jit_container(&c);
 		CHECK_LACKS(tool->out, "leaked");
-		CHECK_EQ(folded_count(tool->out, "jit", "main;[anon];jit_wait"), 1);
-		CHECK_EQ(lines_with(tool->err, REFUSED), makers[i] != is_large_file);
+		CHECK_CASE(maps[i].name, folded_count(tool->out, "jit", "main;[anon];jit_wait"), 1);
+		CHECK_CASE(maps[i].name, lines_with(tool->err, REFUSED), !maps[i].bytes);
 	}
 }
 

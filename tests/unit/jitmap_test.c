@@ -59,15 +59,6 @@ TEST(what_was_dropped_is_read_again)
 	CHECK_STR(NAMES(name_at, 0x1000, 0x2000), "third, second");
 }
 
-TEST(the_last_definition_wins)
-{
-	begin("1000 100 old\n1040 20 new\n3000 10 short\n2f00 200 wide\n");
-	CHECK_STR(NAMES(name_at, 0x103f, 0x1040, 0x105f, 0x1060, 0x3005),
-		  "old, new, new, old, wide");
-	append("3004 4 newest\n");
-	CHECK_STR(NAMES(name_at, 0x3003, 0x3005, 0x3008, 0x3100), "wide, newest, wide, -");
-}
-
 TEST(code_without_a_name_takes_the_place_of_other)
 {
 	begin("1000 100 old\n1040 20 \n");

@@ -364,34 +364,27 @@ TEST(inlined_frames_share_their_callers_location)
 	CHECK_EQ(n_found, 1);
 }
 
-TEST(mappings_tell_files_and_build_ids)
+/* Returns the message that has that text in a field. */
+static struct span with_text(const struct span *list, size_t n, uint32_t number, const char *text)
 {
-	bool found = false;
+	for (size_t i = 1; i <= n; i++)
+		if (!strcmp(text_in(list[i], number), text))
+			return list[i];
+	UNIT_FAIL("nothing has %s", text);
+	return (struct span){};
+}
 
+TEST(mappings_tell_build_ids_and_functions_the_linkers_names)
+{
 	write_and_decode(NULL);
 	for (size_t i = 1; i <= d->n_mappings; i++) {
 		CHECK_EQ(number_in(d->mappings[i], 2), 0);
 		CHECK(number_in(d->mappings[i], 3) == UINT64_MAX);
-		if (strcmp(text_in(d->mappings[i], 5), "/opt/my app/app"))
-			continue;
-		found = true;
-		CHECK_STR(text_in(d->mappings[i], 6), "00ff10");
 	}
-	CHECK(found);
-}
-
-TEST(functions_have_the_linkers_names_too)
-{
-	bool found = false;
-
-	write_and_decode(NULL);
-	for (size_t i = 1; i <= d->n_functions; i++) {
-		if (strcmp(text_in(d->functions[i], 2), "ns::read(char const*)"))
-			continue;
-		found = true;
-		CHECK_STR(text_in(d->functions[i], 3), "_ZN2ns4readEPKc");
-	}
-	CHECK(found);
+	CHECK_STR(text_in(with_text(d->mappings, d->n_mappings, 5, "/opt/my app/app"), 6),
+		  "00ff10");
+	CHECK_STR(text_in(with_text(d->functions, d->n_functions, 2, "ns::read(char const*)"), 3),
+		  "_ZN2ns4readEPKc");
 }
 
 static void check_type(size_t i, const char *type, const char *unit)
