@@ -99,11 +99,16 @@ static int ask(uint32_t id)
 	return debuginfod_download((const uint8_t *)&id, sizeof(id));
 }
 
-static int said;
+static int said, saved;
 
 BEFORE_EACH()
 {
-	divert(stderr, &said);
+	saved = divert(stderr, &said);
+}
+
+AFTER_EACH()
+{
+	end_diversion(stderr, said, saved);
 }
 
 static void check_said(const char *wanted)

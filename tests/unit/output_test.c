@@ -38,7 +38,7 @@ static int write_report(struct output *out, const char *text)
 {
 	int err = out->n || out->peeked ? 0 : output_check(out);
 
-	if (!err)
+	if (!err && !out->file)
 		err = output_begin(out);
 	if (!err)
 		fputs(text, out->file);
@@ -80,6 +80,7 @@ TEST(what_stands_for_the_output_is_not_replaced)
 	dup2(saved_fd, STDOUT_FILENO);
 	CHECK(!lstat(out.path, &st) && S_ISLNK(st.st_mode));
 	check_file("log", "before one two");
+	output_discard(&out);
 	close(saved_fd);
 	close(fd);
 }

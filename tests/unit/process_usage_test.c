@@ -124,4 +124,6 @@ TEST(waits_of_new_threads_count)
 	CHECK(process_usage_waited_ns(&before, &now) > 20 * NS_PER_MS);
 	process_usage_free(&before);
 	process_usage_free(&now);
+	close(is_ready[0]);
+	close(is_ready[1]);
 }

@@ -133,6 +133,11 @@ TEST(waits_for_work_are_no_stalls)
 	}
 	free(found_text);
 	found_text = NULL;
+	close(lock_fd);
+	for (int i = 0; i < 2; i++) {
+		close(empty_pipe[i]);
+		close(full_pipe[i]);
+	}
 }
 
 /* A stall is found once, and another one afterwards again. */

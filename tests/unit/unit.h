@@ -5,8 +5,9 @@
  * or, after SKIP(why), "SKIP name: why"; tests/run counts them, and treats "needs package" as a
  * failure if CI is set.
  * A file may define UNIT_BEFORE and UNIT_AFTER before it includes this one: they run around each
- * test, and the value of UNIT_AFTER counts as failed checks. If UNIT_TIMES is set in the
- * environment, a line "@TIME MS name" precedes a test's line.
+ * test, and the value of UNIT_AFTER counts as failed checks. Otherwise, a test that leaves a
+ * descriptor open fails. If UNIT_TIMES is set in the environment, a line "@TIME MS name" precedes a
+ * test's line.
  *
  *	BEFORE_EACH()			runs before each test
  *	{
@@ -56,8 +57,28 @@ static int unit_failures;
 static char unit_skipped[256];
 
 #ifndef UNIT_BEFORE
-#define UNIT_BEFORE() ((void)0)
-#define UNIT_AFTER()  0
+static int unit_files_before;
+
+static inline int unit_count_files(void)
+{
+	int n = 0;
+
+	for (int fd = 0; fd < 1024; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+static inline int unit_check_files(void)
+{
+	int n_left = unit_count_files() - unit_files_before;
+
+	if (n_left > 0)
+		printf("%d descriptors are left open\n", n_left);
+	return n_left > 0;
+}
+
+#define UNIT_BEFORE() (unit_files_before = unit_count_files())
+#define UNIT_AFTER()  unit_check_files()
 #endif
 
 /* Defines a test that is skipped if lacks() returns a reason; lacks NULL: never skipped. */

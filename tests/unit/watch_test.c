@@ -82,6 +82,12 @@ static void reopen_watch(void)
 	open_watch();
 }
 
+AFTER_EACH()
+{
+	watch_free(watch);
+	watch = NULL;
+}
+
 static const char *watch_lacks(void)
 {
 	reopen_watch();
