@@ -290,6 +290,19 @@ TEST_UNLESS(disk_lacks, slow_requests_have_a_line_each)
 	CHECK_EQ(truth_value(tool), 0);
 }
 
+TEST_UNLESS(disk_lacks, slow_requests_that_the_ring_has_no_room_for_are_told)
+{
+	struct proc *work =
+		work_start("disk", disk_path, "read", "8000", "4096", "read", "8000", "4096");
+	struct proc *tool = trace_stopped(work, ARGV("biolat", "-d", disk_name(), "--slower", "1ns",
+						     "--format", "json"));
+	uint64_t lost = json_sum(tool->out, "run", "lost");
+
+	CHECK(lost > 0);
+	CHECK_EQ(lines_from(tool->out, "{\"type\":\"slow_request\",") + lost, 16000);
+	CHECK_HAS(tool->err, "lost: ring buffer full");
+}
+
 /* ---- bios, at the top ---- */
 
 /* Writes are too small to be split. */

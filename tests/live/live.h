@@ -359,6 +359,18 @@ static inline struct proc *trace_work(struct proc *work, const char *const argv[
 	return tool;
 }
 
+/* The same with a tool that stands still meanwhile, so that its ring buffers run over. */
+static inline struct proc *trace_stopped(struct proc *work, const char *const argv[])
+{
+	struct proc *tool = tool_start_argv(argv_on(work, argv));
+
+	proc_signal(tool, SIGSTOP);
+	work_do(work);
+	proc_signal(tool, SIGCONT);
+	tool_stop(tool);
+	return tool;
+}
+
 static inline struct proc *trace_pid_argv(struct proc *work, const char *const argv[])
 {
 	return trace_work(work, argv_on(work, argv));

@@ -234,6 +234,17 @@ TEST(offcputime_hands_its_option_on)
 	CHECK_HAS(tool->err, "\nlocks: ");
 }
 
+/* There is room for one lock. */
+TEST(a_full_table_is_told_with_its_share)
+{
+	struct proc *tool =
+		trace_pid(start_locks(make_file()), "locks", "--stack-storage-size", "1");
+	double percent = said_percent(tool, " % of microseconds lost: map full\n");
+
+	CHECK_HAS(tool->err, "hint: raise --stack-storage-size\n");
+	CHECK(percent > 0 && percent < 100);
+}
+
 static const char *owner_line(const struct proc *tool, const struct proc *work, int thread)
 {
 	const char *comm = text_of("waits%d", thread);

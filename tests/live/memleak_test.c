@@ -839,6 +839,31 @@ TEST_UNLESS(memleak_lacks, each_call_is_traced)
 	CHECK(lines_with(tool->out, " free ") >= FAILED_COUNT);
 }
 
+TEST_UNLESS(memleak_lacks, calls_that_the_ring_has_no_room_for_are_told)
+{
+	struct proc *work = work_start("leaky", "many", "100003");
+	struct proc *tool = trace_stopped(work, ARGV("memleak", TEXT, "--trace"));
+	uint64_t lost = said_number(tool, " events lost: ring buffer full");
+
+	CHECK(lost > 0);
+	CHECK_CLOSE(lines_with(tool->out, " malloc ") + lost, 100003, 10);
+}
+
+/* The first stack of all has the most bytes, or the most blocks. */
+TEST_UNLESS(memleak_lacks, stacks_are_sorted_by_bytes_or_blocks)
+{
+	for (int i = 0; i < 2; i++) {
+		struct proc *tool = trace_pid(work_start("leaky", "all", "1"), "memleak",
+					      "--format=text", "-T", "1", "-o", "0",
+					      "--interval=1h", i ? "--sort=count" : "--sort=size");
+
+		struct held held = held_by(tool->out, NULL);
+
+		CHECK_EQ(held.blocks, i ? STRDUP_COUNT : BIG_COUNT);
+		CHECK_EQ(held.bytes, i ? STRDUP_COUNT * STRDUP_BYTES : BIG_COUNT * BIG_BYTES);
+	}
+}
+
 TEST_UNLESS(memleak_lacks, calls_are_counted)
 {
 	struct proc *tool = trace(work_start("leaky", "many", "300007", "free"), NULL);

@@ -207,6 +207,24 @@ TEST(late_threads_are_listed_with_who_ran_instead)
 	CHECK_EQ(truth_value(tool), n_lines);
 }
 
+/* By its own number, not by its process's. */
+TEST(a_thread_that_ran_instead_has_its_number)
+{
+	struct proc *work = work_start("spin", "-t", "2", "-m", "300", "-c",
+				       text_of("%d", usable_cpu(0)), "-n", "pair");
+	struct proc *tool = trace_pid(work, "runqlat", "--slower", "1us");
+	int second = (int)work_value(work->out, "pair-1", "tid"), prev_tid, n = 0;
+	char *line, *rest = tool->out;
+
+	CHECK(second != work->pid);
+	while ((line = strsep(&rest, "\n")))
+		if (sscanf(line, "%*d:%*d:%*d %*d pair-0 %*d %*u pair-1 %d", &prev_tid) == 1) {
+			CHECK_EQ(prev_tid, second);
+			n++;
+		}
+	CHECK(n > 0);
+}
+
 /* A wait whose end the kernel did not report may have no length, and no line. */
 static void check_listed(uint64_t n, uint64_t switches)
 {
@@ -236,15 +254,11 @@ TEST(waits_that_the_ring_has_no_room_for_are_told)
 {
 	struct proc *work = work_start("pingpong", text_of("%d", at_size(40000, 20000)));
 	uint64_t before = task_switches(work->pid, 0);
-	struct proc *tool = tool_start("runqlat", "--slower", "1ns", "--format", "json", "-p",
-				       pid_text(work->pid));
+	struct proc *tool =
+		trace_stopped(work, ARGV("runqlat", "--slower", "1ns", "--format", "json"));
 	unsigned long long lost = 0;
 	const char *last;
 
-	proc_signal(tool, SIGSTOP);
-	work_do(work);
-	proc_signal(tool, SIGCONT);
-	tool_stop(tool);
 	last = strstr(tool->out, "\"lost\":"); /* the first line, when nothing was lost */
 	last = last ? strstr(last + 1, "\"lost\":") : NULL;
 	CHECK(last && sscanf(last, "\"lost\":%llu", &lost) == 1);

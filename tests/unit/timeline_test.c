@@ -126,6 +126,7 @@ TEST(each_thread_has_a_track)
 	renamed.tid = 9;
 	renamed.comm = "worker";
 	executed.comm = "program";
+	alone.comm = "";
 	alone.pid = 6;
 	alone.tid = 8;
 	p = profile_new("samples", NULL, NULL);
@@ -135,7 +136,7 @@ TEST(each_thread_has_a_track)
 	add(EVENT_SAMPLE, 40, 1, 0, &executed);
 	add(EVENT_SAMPLE, 20, 1, 0, &alone);
 	text = written(NULL);
-	CHECK_HAS(text, "\"threads\":[{\"name\":\"main\",\"pid\":\"6\","
+	CHECK_HAS(text, "\"threads\":[{\"name\":\"[no name]\",\"pid\":\"6\","
 			"\"tid\":8,\"isMainThread\":false,");
 	first = strstr(text, "{\"name\":\"program\",\"processName\":\"program\"");
 	second = strstr(text, "{\"name\":\"worker\",\"processName\":\"program\"");

@@ -412,7 +412,7 @@ TEST(notes_follow_what_is_written)
 	char *text = PRINTED(f, writer_note(f, "folded", "cmd:a;b\n", moment));
 	char *json = PRINTED(f, writer_note(f, "json", "a \"b\"", moment));
 	char *csv = PRINTED(f, writer_note(f, "csv", "a", moment));
-	char *md = PRINTED(f, writer_note(f, "md", "rss>1G", moment));
+	char *md = PRINTED(f, writer_note(f, "md", "cmd:a`b", moment));
 	char *html = PRINTED(f, writer_note(f, "html", "rss>1G", moment));
 	char *svg = PRINTED(f, {
 		svg_writer.write(f, none, &plain);
@@ -424,7 +424,7 @@ TEST(notes_follow_what_is_written)
 	CHECK_STR(json, "{\"type\":\"capture\",\"reason\":\"a \\\"b\\\"\","
 			"\"moment\":\"2027-01-15T08:00:00.123Z\"}\n");
 	CHECK_STR(csv, "");
-	CHECK_STR(md, "\nCaptured at 2027-01-15T08:00:00.123Z:  \n`rss>1G`\n");
+	CHECK_STR(md, "\nCaptured at 2027-01-15T08:00:00.123Z:  \n`cmd:a\\x60b`\n");
 	CHECK_STR(html, "<p>Captured at 2027-01-15T08:00:00.123Z: <code>rss&gt;1G</code></p>\n");
 	CHECK_HAS(svg, "captured at 2027-01-15T08:00:00.123Z: cpu&gt;9%</text>\n</svg>\n");
 	CHECK(strstr(svg, "</svg>") == strrchr(svg, '<'));
