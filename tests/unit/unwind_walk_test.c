@@ -41,6 +41,26 @@ TEST(c_code_called_by_go_whose_stack_cannot_be_read_ends_the_walk)
 	CHECK_EQ(unwind_by_go_rule(&s, &go_call), UNWIND_FAULT);
 }
 
+/* As a function that sets rbx and is called by one that keeps its CFA there. */
+TEST(a_saved_rbx_locates_the_callers_frame)
+{
+	static const struct unwind_rule saves_rbx = { .kind = UNWIND_SP,
+						      .cfa_off = 32,
+						      .extra_place = UNWIND_BX_AT_CFA + 1 };
+	const struct unwind_rule by_rbx = { .kind = UNWIND_REG,
+					    .cfa_off = unwind_pack_reg(UNWIND_RBX, 16) };
+	struct unwind_state s = { .sp = address(0), .ip = 1, .bp = 77 };
+
+	memset(memory, 0, sizeof(memory));
+	memory[4 - saves_rbx.extra_place] = address(60);
+	memory[3] = 0x2000;
+	memory[61] = 0x3000;
+	CHECK_EQ(unwind_by_rule(&s, &saves_rbx), UNWIND_GOES_ON);
+	check_regs(&s, 0x2000, address(4), 77);
+	CHECK_EQ(unwind_by_rule(&s, &by_rbx), UNWIND_GOES_ON);
+	check_regs(&s, 0x3000, address(62), 77);
+}
+
 /* ---- code without rules ---- */
 
 static struct unwind_state behind(const void *code, size_t n)
