@@ -152,7 +152,7 @@ static size_t fill(size_t step, __u32 sample)
 	return failed;
 }
 
-/* blocks_buckets_for() N blocks has space for N blocks at any addresses, and of a sample of them. */
+/* blocks_buckets_for() N blocks has space for N blocks at any addresses, also of a sample. */
 TEST(as_many_as_were_asked_for_fit)
 {
 	static const size_t steps[] = { 16, 24, 32, 48, 64, 96, 256, 1024, 4096 };
