@@ -168,6 +168,9 @@ static const struct program advances[] = {
 	{ "42 0e10 0203 0e18 030400 0e20 0405000000 0e28 1d0600000000000000 0e30",
 	  "sp+8; 2 sp+16; 5 sp+24; 9 sp+32; e sp+40; 14 sp+48" },
 	{ "030001 0e10", "sp+8" }, /* at the end */
+	/* rbx where a CFA is computed from it */
+	{ "41 8303 41 0c0310 41 8321 0c0710",
+	  "sp+8; 1 sp+8 bx@cfa-24; 2 r3+16 bx@cfa-24; 3 sp+16 bx@cfa-264" },
 	/* other registers and padding make no row */
 	{ "41 8303 41 100c027678 41 2e10 00 41 0703 41 c3 000000", "sp+8" },
 	/* what is not known spoils what follows only */

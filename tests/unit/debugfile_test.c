@@ -194,6 +194,23 @@ TEST(refuses_names_that_are_paths)
 	CHECK_STR(name_by_link("..", crc_of_debug(false), false), "");
 }
 
+TEST(refuses_a_link_without_all_of_its_crc)
+{
+	uint32_t crc = crc_of_debug(false);
+	char bytes[12] = "x.debug";
+
+	write_debug("/bin/x.debug", false, TEXT_ADDR);
+	memcpy(bytes + 8, &crc, 4);
+	for (size_t size = 0; size <= sizeof(bytes); size++) {
+		struct image_section link = {
+			".gnu_debuglink", SHT_PROGBITS, 0, 0, bytes, size, 0
+		};
+
+		CHECK_STR(name_with(&link, false, "/bin/stripped"),
+			  size < sizeof(bytes) ? "" : "hidden");
+	}
+}
+
 /* Outside of the root is the right file, and a link to it inside. */
 TEST(never_leaves_the_root)
 {

@@ -6,7 +6,7 @@
 #include "unit.h"
 #include "unwind/cfi.h"
 
-/* "sp+16 bp@cfa-16": the CFA, and where the caller's rbp is unless it is still there. */
+/* "sp+16 bp@cfa-16": the CFA, and where the caller's rbp and rbx are unless still there. */
 static inline void print_rule(FILE *f, struct unwind_rule r)
 {
 	static const char *const names[UNWIND_KINDS] = {
@@ -31,6 +31,8 @@ static inline void print_rule(FILE *f, struct unwind_rule r)
 		fputs(" bp lost", f);
 	else if (r.bp_kind != UNWIND_BP_SAME)
 		fprintf(f, " bp@%s%+d", r.bp_kind == UNWIND_BP_AT_CFA ? "cfa" : "bp", r.bp_off);
+	if (r.kind < UNWIND_GO_CALL && r.extra_place >= UNWIND_BX_AT_CFA)
+		fprintf(f, " bx@cfa%+d", -8 * r.extra_place);
 }
 
 /*
