@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The table of live blocks: the very code of the BPF side, with threads in place of CPUs. */
 #include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
 
 #include "abi/block.h"
 #include "memleak/blocks.h"
@@ -19,6 +21,7 @@ static __u64 blocks_mask(void)
 }
 
 #include "abi/block_table.h"
+#include "child.h"
 #include "unit.h"
 
 static void make_table(size_t n_blocks)
@@ -223,6 +226,35 @@ TEST(threads_do_not_lose_blocks)
 	}
 	CHECK_EQ(tally_all().blocks, THREADS);
 	CHECK_EQ(tally_all().bytes, THREADS * 11);
+}
+
+/* The first access to the fields, which have a page of their own, replaces the block before it. */
+static void replace_block(int number, siginfo_t *info, void *context)
+{
+	void *page = (void *)((uintptr_t)info->si_addr & -(uintptr_t)getpagesize());
+
+	(void)number;
+	(void)context;
+	if (mprotect(page, (size_t)getpagesize(), PROT_READ | PROT_WRITE))
+		_exit(1);
+	take(addr_of(0), 42);
+	add(addr_of(1), 42, 11);
+}
+
+TEST_APART(a_block_that_changes_while_it_is_read_is_not_mixed)
+{
+	const struct sigaction action = { .sa_sigaction = replace_block, .sa_flags = SA_SIGINFO };
+	size_t page = (size_t)getpagesize();
+	char *pages =
+		mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	table = (void *)(pages + page - offsetof(struct block_bucket, blocks));
+	n_buckets = 1;
+	add(addr_of(0), 42, 5);
+	mprotect(pages + page, page, PROT_NONE);
+	sigaction(SIGSEGV, &action, NULL);
+	CHECK_EQ(tally_all().blocks, 0);
+	CHECK_EQ(tally_all().bytes, 11);
 }
 
 static bool drop_odd(uint64_t addr, const struct block *block, void *arg)

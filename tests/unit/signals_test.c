@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/signals.h"
+#include "base/thread.h"
 #include "child.h"
 #include "unit.h"
 
@@ -98,4 +99,23 @@ TEST(a_signal_may_come_while_memory_is_allocated)
 		waitpid(pid, &status, 0);
 		CHECK_EQ(status, 0);
 	}
+}
+
+static void *ask_mask(void *mask)
+{
+	pthread_sigmask(SIG_SETMASK, NULL, mask);
+	return NULL;
+}
+
+/* SIGWINCH, which is ignored by default, would be lost in a thread that lets it through. */
+TEST(helper_threads_leave_all_signals_to_the_first_one)
+{
+	sigset_t mask, own;
+	pthread_t thread;
+
+	CHECK_EQ(thread_start(&thread, ask_mask, &mask), 0);
+	pthread_join(thread, NULL);
+	CHECK(sigismember(&mask, SIGWINCH) && sigismember(&mask, SIGINT));
+	pthread_sigmask(SIG_SETMASK, NULL, &own);
+	CHECK(!sigismember(&own, SIGWINCH) && !sigismember(&own, SIGINT));
 }
