@@ -38,7 +38,7 @@ static int write_report(struct output *out, const char *text)
 {
 	int err = out->n || out->peeked ? 0 : output_check(out);
 
-	if (!err && !out->file)
+	if (!err && !(out->path && out->file))
 		err = output_begin(out);
 	if (!err)
 		fputs(text, out->file);
@@ -81,6 +81,22 @@ TEST(what_stands_for_the_output_is_not_replaced)
 	CHECK(!lstat(out.path, &st) && S_ISLNK(st.st_mode));
 	check_file("log", "before one two");
 	output_discard(&out);
+	close(saved_fd);
+	close(fd);
+}
+
+TEST(standard_output_has_all_reports)
+{
+	struct output out = {};
+	int fd, saved_fd = dup(STDOUT_FILENO);
+
+	fflush(stdout);
+	fd = open(in_folder("reports"), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	dup2(fd, STDOUT_FILENO);
+	CHECK_EQ(write_report(&out, "one "), 0);
+	CHECK_EQ(write_report(&out, "two"), 0);
+	dup2(saved_fd, STDOUT_FILENO);
+	check_file("reports", "one two");
 	close(saved_fd);
 	close(fd);
 }
