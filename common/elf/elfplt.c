@@ -35,8 +35,7 @@ struct stub {
 
 struct reader {
 	const struct elffile *f;
-	const char *names; /* .dynstr, borrowed */
-	size_t names_bytes;
+	size_t names_bytes; /* size of .dynstr */
 	struct stub *stubs;
 	size_t n_stubs, stubs_cap;
 	struct plt_stub *found;
@@ -231,16 +230,15 @@ static void index_relocations(struct relocations *rel, const struct elffile *f)
 	addrsort(rel->by_word, rel->n_by_word);
 }
 
-static const char *target_name(const struct reader *r, struct relocations *rel,
-			       const GElf_Rela *rela)
+static uint32_t target_name(const struct reader *r, struct relocations *rel, const GElf_Rela *rela)
 {
 	GElf_Sym sym;
 
 	if (!GELF_R_SYM(rela->r_info) ||
 	    !elfsymtab_get(&rel->symbols, GELF_R_SYM(rela->r_info), &sym) ||
-	    sym.st_name >= r->names_bytes || !r->names[sym.st_name])
-		return NULL;
-	return r->names + sym.st_name;
+	    sym.st_name >= r->names_bytes)
+		return 0;
+	return sym.st_name;
 }
 
 static bool find_relocation(const struct relocations *rel, const struct stub *stub, bool is_plt_rel,
@@ -314,9 +312,9 @@ static void read_relocations(struct reader *r, bool of_plt)
 	}
 }
 
-struct plt_stub *elfplt_read(const struct elffile *f, const char *names, size_t size, size_t *n)
+struct plt_stub *elfplt_read(const struct elffile *f, size_t names_bytes, size_t *n)
 {
-	struct reader r = { .f = f, .names = names, .names_bytes = names ? size : 0 };
+	struct reader r = { .f = f, .names_bytes = names_bytes };
 
 	*n = 0;
 	if (gelf_getclass(f->elf) != ELFCLASS64 || f->header.e_ident[EI_DATA] != ELFDATA2LSB ||

@@ -15,14 +15,14 @@
 struct plt_stub {
 	uint64_t vaddr;
 	uint32_t bytes;
-	uint64_t resolver; /* IFUNC resolver of the target, if name is NULL */
-	const char *name;  /* name of the target, in elfplt_read()'s `names`; or NULL */
+	uint64_t resolver; /* IFUNC resolver of the target, if name is 0 */
+	uint32_t name;	   /* offset of the target's name in .dynstr; or 0 */
 };
 
 /*
  * Returns the *n stubs with a known target, freed with free(); NULL with *n 0: no such stubs, or an
- * unsupported machine. names: .dynstr, whose size ends with its last zero byte; NULL: none.
+ * unsupported machine. names_bytes: size of .dynstr; 0: none.
  */
-struct plt_stub *elfplt_read(const struct elffile *f, const char *names, size_t size, size_t *n);
+struct plt_stub *elfplt_read(const struct elffile *f, size_t names_bytes, size_t *n);
 
 #endif

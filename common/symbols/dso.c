@@ -533,8 +533,7 @@ static void warn_of_change(const struct dso *dso)
 	if (said)
 		return;
 	said = true;
-	msg_warn("%s: symbols missing: the file changed after its symbols were evicted (raise "
-		 "--symbols-mem)",
+	msg_warn("%s: symbols missing: the file changed after its processes started",
 		 dso_name(dso));
 }
 
@@ -612,15 +611,20 @@ static const char *find_name(struct dso *dso, uint64_t vaddr)
 					      : elfsyms_find_readable(dso->syms, vaddr);
 }
 
+/* Names are read from the file, which may have changed after its table was read. */
 static const struct known_name *read_tables(struct dso *dso, uint64_t offset, uint64_t vaddr)
 {
 	const struct srcframe *frames = NULL;
-	const struct known_name found = {
+	struct known_name found = {
 		.name = find_name(dso, vaddr),
 		.symbol = elfsyms_find(dso->syms, vaddr, NULL),
 		.n_frames = dso->lines ? srclines_find(dso->lines, vaddr, &frames) : 0,
 	};
 
+	if (is_open(dso) && !file_is_unchanged(dso->file)) {
+		warn_of_change(dso);
+		found.name = found.symbol = NULL;
+	}
 	return known_names_add(&dso->cache->names, &dso->known, offset, &found, frames);
 }
 

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/mem.h"
 #include "base/msg.h"
 #include "base/unxz.h"
@@ -18,6 +19,7 @@
 #include "elf/elffile.h"
 #include "elf/elfplt.h"
 #include "elf/elfsymtab.h"
+#include "elf/unreadable.h"
 #include "symbols/elfsources.h"
 
 /* ---- minidebug ---- */
@@ -45,6 +47,8 @@ static void *minidebug_read(const struct elffile *f, size_t *size)
 /* ---- elfsources ---- */
 
 #define COMPARED_MAX	1024 /* lengths of names are compared up to this number of bytes */
+#define TIES_MAX	4096 /* names of one address that are compared */
+#define WINDOW_BYTES	4096
 #define UNDERSCORES_MAX 16
 #define GO_RANK		4 /* higher than the rank of any symbol */
 #define GO_SPARE_BYTES	4096
@@ -133,7 +137,7 @@ const struct addr_item *elfsources_section(struct elfsources *s, uint64_t addr)
 
 bool elfsources_has_all(const struct elfsources *s)
 {
-	return s->strings[SOURCE_SYMTAB].text;
+	return s->names.sources[SOURCE_SYMTAB].size;
 }
 
 uint64_t elfsources_code_end(struct elfsources *s, uint64_t addr, uint64_t limit)
@@ -151,34 +155,128 @@ uint64_t elfsources_code_end(struct elfsources *s, uint64_t addr, uint64_t limit
 	return addr + own;
 }
 
-/* ---- symbol tables ---- */
+/* ---- names ---- */
 
-/* Cuts versions off names: memcpy, not memcpy@@GLIBC_2.14. */
-static void cut_versions(struct source_strings *strings)
+static bool read_window(struct symbol_names *names, enum symbol_source source, size_t offset,
+			size_t bytes)
 {
-	char *at = strings->text, *end = at + strings->size;
+	const struct source_strings *strings = &names->sources[source];
+	struct elf64 file = { .fd = strings->fd, .size = strings->offset + strings->size };
+	size_t left = strings->size - offset;
 
-	while (at && at < end) {
-		at = memchr(at, '@', (size_t)(end - at));
-		if (at && at > strings->text && at[-1])
-			*at = '\0';
-		at = at ? at + 1 : end;
-	}
+	bytes = bytes < left ? bytes : left;
+	free(names->window);
+	names->window = elf64_read(&file, strings->offset + offset, bytes, bytes);
+	names->bytes = names->window ? bytes : 0;
+	names->source = source;
+	names->start = offset;
+	if (!names->window)
+		unreadable_report(-errno);
+	return names->window;
 }
 
-static int read_strings(struct source_strings *strings, const struct elffile *f, Elf_Scn *scn)
+/* Returns the string at offset if all of it is in the window, else NULL. */
+static char *in_window(const struct symbol_names *names, enum symbol_source source, size_t offset)
+{
+	size_t at = offset - names->start;
+
+	if (source != names->source || offset < names->start || at >= names->bytes ||
+	    !memchr(names->window + at, '\0', names->bytes - at))
+		return NULL;
+	return names->window + at;
+}
+
+/*
+ * Returns the name at offset in a source's strings, valid until the next call, without a version:
+ * memcpy, not memcpy@@GLIBC_2.14. NULL: empty, overlong or unreadable.
+ */
+static const char *read_name(struct symbol_names *names, enum symbol_source source, size_t offset)
+{
+	static const size_t bytes[] = { WINDOW_BYTES, SYMBOL_NAME_MAX + 1 };
+	const struct source_strings *strings = &names->sources[source];
+	char *name, *version;
+	size_t n;
+
+	if (offset >= strings->size)
+		return NULL;
+	name = strings->text ? strings->text + offset : in_window(names, source, offset);
+	for (size_t i = 0; !name && i < ARRAY_SIZE(bytes); i++)
+		if (read_window(names, source, offset, bytes[i]))
+			name = in_window(names, source, offset);
+	n = name ? strnlen(name, SYMBOL_NAME_MAX + 1) : 0;
+	if (!n || n > SYMBOL_NAME_MAX)
+		return NULL;
+	version = source <= SOURCE_SYMTAB ? memchr(name + 1, '@', n - 1) : NULL;
+	if (version)
+		*version = '\0';
+	return name;
+}
+
+/* Judges a name by its underscores, then by its length: less is better. */
+static size_t judge_name(const char *name)
+{
+	size_t n = 0;
+
+	while (name && n < UNDERSCORES_MAX && name[n] == '_')
+		n++;
+	return name ? n * (COMPARED_MAX + 1) + strnlen(name, COMPARED_MAX) : SIZE_MAX;
+}
+
+static union candidate candidate_of(const struct addr_item *item)
+{
+	return (union candidate){ .value = item->value };
+}
+
+static const char *name_of(struct symbol_names *names, const struct addr_item *item)
+{
+	return read_name(names, candidate_of(item).source, candidate_of(item).name);
+}
+
+const char *symbol_names_best(struct symbol_names *names, const struct addr_item *items,
+			      size_t last)
+{
+	size_t least = SIZE_MAX, first = last, best;
+
+	while (first && items[first - 1].addr == items[last].addr && last - first < TIES_MAX)
+		first--;
+	best = first;
+	for (size_t i = first; first < last && i <= last; i++) {
+		size_t rank = judge_name(name_of(names, &items[i]));
+
+		if (rank < least)
+			best = i;
+		least = rank < least ? rank : least;
+	}
+	return name_of(names, &items[best]);
+}
+
+void symbol_names_free(struct symbol_names *names)
+{
+	for (size_t i = 0; i < N_SOURCES; i++)
+		free(names->sources[i].text);
+	if (names->debug_fd >= 0)
+		close(names->debug_fd);
+	free(names->window);
+}
+
+/* ---- symbol tables ---- */
+
+static int find_strings(struct source_strings *strings, const struct elffile *f, Elf_Scn *scn)
 {
 	const char *last;
 	GElf_Shdr sh;
 
 	if (!elffile_has_bytes(f, scn, &sh))
 		return -EINVAL;
+	*strings =
+		(struct source_strings){ .fd = f->fd, .offset = sh.sh_offset, .size = sh.sh_size };
+	if (!f->image)
+		return 0;
 	strings->text = elffile_copy(f, sh.sh_offset, sh.sh_size);
 	if (!strings->text)
 		return -EINVAL;
 	last = sh.sh_size ? memrchr(strings->text, '\0', sh.sh_size) : NULL;
 	strings->size = last ? (size_t)(last - strings->text) + 1 : 0;
-	cut_versions(strings);
 	return 0;
 }
 
@@ -193,14 +291,19 @@ static bool is_assembler_mark(const char *name)
 	return name[0] == '$' && name[1] && strchr("adtx", name[1]);
 }
 
-static bool is_function(const GElf_Sym *sym, const char *name)
+static bool is_function(struct elfsources *s, enum symbol_source source, const GElf_Sym *sym)
 {
+	const char *name;
+
 	switch (GELF_ST_TYPE(sym->st_info)) {
 	case STT_FUNC:
 	case STT_GNU_IFUNC:
 		return true;
 	case STT_NOTYPE:
-		return GELF_ST_BIND(sym->st_info) != STB_LOCAL || !is_assembler_mark(name);
+		if (GELF_ST_BIND(sym->st_info) != STB_LOCAL)
+			return true;
+		name = read_name(&s->names, source, sym->st_name);
+		return name && !is_assembler_mark(name);
 	default:
 		return false;
 	}
@@ -226,13 +329,12 @@ static void add_candidate(struct elfsources *s, uint64_t addr, union candidate c
 
 static void add_symbol(struct elfsources *s, enum symbol_source source, const GElf_Sym *sym)
 {
-	const struct source_strings *strings = &s->strings[source];
 	uint64_t addr = sym->st_value, size = sym->st_size;
 	union candidate c = { .value = 0 };
 
 	if (sym->st_shndx == SHN_UNDEF || sym->st_shndx == SHN_ABS || sym->st_shndx == SHN_COMMON ||
-	    sym->st_name >= strings->size || !strings->text[sym->st_name] ||
-	    !is_function(sym, strings->text + sym->st_name))
+	    !sym->st_name || sym->st_name >= s->names.sources[source].size ||
+	    !is_function(s, source, sym))
 		return;
 	if (s->file->header.e_machine == EM_ARM)
 		addr &= ~1ull; /* bit 0 marks Thumb functions */
@@ -265,7 +367,7 @@ static int read_table(struct elfsources *s, enum symbol_source source, const str
 
 	if (!elfsymtab_open(&t, f, scn))
 		return err;
-	if (!read_strings(&s->strings[source], f, elf_getscn(f->elf, sh->sh_link)))
+	if (!find_strings(&s->names.sources[source], f, elf_getscn(f->elf, sh->sh_link)))
 		err = read_symbols(s, source, &t);
 	elfsymtab_close(&t);
 	return err;
@@ -275,8 +377,8 @@ static int read_table(struct elfsources *s, enum symbol_source source, const str
 static void drop_table(struct elfsources *s, enum symbol_source source, size_t n_candidates)
 {
 	s->n_candidates = n_candidates;
-	free(s->strings[source].text);
-	s->strings[source] = (struct source_strings){ .text = NULL };
+	free(s->names.sources[source].text);
+	s->names.sources[source] = (struct source_strings){ .text = NULL };
 }
 
 /* Reads .symtab and .dynsym, either of which may be missing. The gABI allows one of each. */
@@ -296,7 +398,7 @@ static int read_tables(struct elfsources *s, const struct elffile *f)
 		if (sh.sh_type != SHT_SYMTAB && (sh.sh_type != SHT_DYNSYM || f != s->file))
 			continue;
 		source = sh.sh_type == SHT_SYMTAB ? SOURCE_SYMTAB : SOURCE_DYNSYM;
-		if (s->strings[source].text)
+		if (s->names.sources[source].size)
 			return -EINVAL;
 		n = s->n_candidates;
 		if (!read_table(s, source, f, scn, &sh))
@@ -309,48 +411,33 @@ static int read_tables(struct elfsources *s, const struct elffile *f)
 
 /* ---- the best symbol of each address ---- */
 
-static union candidate candidate_of(const struct addr_item *item)
-{
-	return (union candidate){ .value = item->value };
-}
-
-/* Compares only the beginnings of names, for speed: many long names may share an address. */
-static bool is_better_name(const char *x, const char *y)
-{
-	size_t x_underscores = 0, y_underscores = 0;
-
-	while (x_underscores < UNDERSCORES_MAX && x[x_underscores] == '_')
-		x_underscores++;
-	while (y_underscores < UNDERSCORES_MAX && y[y_underscores] == '_')
-		y_underscores++;
-	if (x_underscores != y_underscores)
-		return x_underscores < y_underscores;
-	return strnlen(x, COMPARED_MAX) < strnlen(y, COMPARED_MAX);
-}
-
-static bool is_better(const struct elfsources *s, union candidate x, union candidate y)
+/* Compares what is better without a look at names: > 0 if x is. */
+static int compare_candidates(union candidate x, union candidate y)
 {
 	if (x.rank != y.rank)
-		return x.rank > y.rank;
-	if (x.size != y.size)
-		return x.size > y.size;
-	return is_better_name(candidate_name(s, x), candidate_name(s, y));
+		return x.rank > y.rank ? 1 : -1;
+	return (x.size > y.size) - (x.size < y.size);
 }
 
-/* Sorts the candidates and drops all but the best one per address. */
+/* Sorts the candidates and drops all but the best ones of each address. */
 static void keep_best(struct elfsources *s)
 {
-	size_t kept = 0;
+	size_t kept = 0, first = 0;
+	int order;
 
 	addrsort(s->candidates, s->n_candidates);
 	for (size_t i = 0; i < s->n_candidates; i++) {
-		struct addr_item *c = &s->candidates[i];
-		struct addr_item *best = kept ? &s->candidates[kept - 1] : NULL;
+		struct addr_item c = s->candidates[i];
 
-		if (!best || best->addr != c->addr)
-			s->candidates[kept++] = *c;
-		else if (is_better(s, candidate_of(c), candidate_of(best)))
-			*best = *c;
+		if (!kept || s->candidates[first].addr != c.addr)
+			first = kept;
+		order = first == kept ? 0
+				      : compare_candidates(candidate_of(&c),
+							   candidate_of(&s->candidates[first]));
+		if (order > 0)
+			kept = first;
+		if (order >= 0)
+			s->candidates[kept++] = c;
 	}
 	s->n_candidates = kept;
 }
@@ -368,12 +455,12 @@ static int open_minidebug(struct elfsources *s)
 static bool open_debug(struct elfsources *s, const struct debug_place *place)
 {
 	if (place)
-		s->debug_fd = debugfile_open(s->file, place, &s->debug);
-	if (s->debug_fd >= 0 || !open_minidebug(s))
+		s->names.debug_fd = debugfile_open(s->file, place, &s->debug);
+	if (s->names.debug_fd >= 0 || !open_minidebug(s))
 		return true;
 	if (place)
-		s->debug_fd = debugfile_fetch(s->file, &s->debug);
-	return s->debug_fd >= 0;
+		s->names.debug_fd = debugfile_fetch(s->file, &s->debug);
+	return s->names.debug_fd >= 0;
 }
 
 /*
@@ -384,7 +471,8 @@ static void read_debug(struct elfsources *s, const struct debug_place *place)
 {
 	size_t n = s->n_candidates;
 
-	if (s->strings[SOURCE_SYMTAB].text || !open_debug(s, place) || !read_tables(s, &s->debug))
+	if (s->names.sources[SOURCE_SYMTAB].size || !open_debug(s, place) ||
+	    !read_tables(s, &s->debug))
 		return;
 	drop_table(s, SOURCE_SYMTAB, n);
 }
@@ -395,7 +483,7 @@ static void read_debug(struct elfsources *s, const struct debug_place *place)
 static bool add_go_function(struct elfsources *s, const struct gopclntab *go,
 			    const struct go_func *f, size_t room)
 {
-	struct source_strings *strings = &s->strings[SOURCE_GO];
+	struct source_strings *strings = &s->names.sources[SOURCE_GO];
 	const char *name = gopclntab_name(go, f->name);
 	union candidate c = { .source = SOURCE_GO, .rank = GO_RANK, .name = strings->size };
 	size_t n;
@@ -418,7 +506,7 @@ static bool add_go_function(struct elfsources *s, const struct gopclntab *go,
  */
 static void add_go_functions(struct elfsources *s, const struct gopclntab *go)
 {
-	struct source_strings *strings = &s->strings[SOURCE_GO];
+	struct source_strings *strings = &s->names.sources[SOURCE_GO];
 	size_t room = 2 * go->names.size + GO_SPARE_BYTES;
 	struct go_func f;
 
@@ -462,71 +550,41 @@ static void read_go(struct elfsources *s)
 
 /* ---- stubs ---- */
 
-/* Returns the name of a function that starts at addr; NULL: none. */
-static const char *name_at(const struct elfsources *s, uint64_t addr)
+/* Returns the name of a function that starts at addr, among n candidates; NULL: none. */
+static const char *name_at(struct elfsources *s, size_t n, uint64_t addr)
 {
-	size_t rank = addrsort_rank(s->candidates, s->n_candidates, addr);
-	union candidate c;
+	size_t rank = addrsort_rank(s->candidates, n, addr);
 
 	if (!rank || s->candidates[rank - 1].addr != addr)
 		return NULL;
-	c.value = s->candidates[rank - 1].value;
-	return candidate_name(s, c);
+	return symbol_names_best(&s->names, s->candidates, rank - 1);
 }
 
-static size_t write_stub_name(char *to, const char *target)
+/* Names a stub after its target; one that leads to a resolver, after the resolver's function. */
+static void add_stub(struct elfsources *s, size_t n_sorted, const struct plt_stub *stub)
 {
-	size_t n = strnlen(target, STUB_NAME_MAX);
+	struct source_strings *strings = &s->names.sources[SOURCE_PLT];
+	const char *name = stub->name ? read_name(&s->names, SOURCE_DYNSYM, stub->name)
+				      : name_at(s, n_sorted, stub->resolver);
+	size_t n = name ? strnlen(name, STUB_NAME_MAX) : 0;
+	union candidate c = { .source = SOURCE_PLT, .name = strings->size, .size = stub->bytes };
 
-	memcpy(to, target, n);
-	memcpy(to + n, "@plt", sizeof("@plt"));
-	return n + sizeof("@plt");
-}
-
-/*
- * Names the stubs that lead to a resolver after its function, and drops stubs without a name.
- * Returns the number of those left.
- */
-static size_t name_stubs(struct elfsources *s, struct plt_stub *stubs, size_t n, size_t *bytes)
-{
-	size_t kept = 0;
-
-	*bytes = 0;
-	for (size_t i = 0; i < n; i++) {
-		struct plt_stub stub = stubs[i];
-
-		stub.name = stub.name ? stub.name : name_at(s, stub.resolver);
-		if (!stub.name || !elfsources_section(s, stub.vaddr))
-			continue;
-		*bytes += strnlen(stub.name, STUB_NAME_MAX) + sizeof("@plt");
-		stubs[kept++] = stub;
-	}
-	return kept;
-}
-
-static void add_stubs(struct elfsources *s, const struct plt_stub *stubs, size_t n, size_t bytes)
-{
-	char *text = mem_zalloc(1, bytes);
-	size_t used = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		union candidate c = { .source = SOURCE_PLT, .name = used, .size = stubs[i].bytes };
-
-		used += write_stub_name(text + used, stubs[i].name);
-		add_candidate(s, stubs[i].vaddr, c);
-	}
-	s->strings[SOURCE_PLT] = (struct source_strings){ .text = text, .size = used };
+	if (!name || !elfsources_section(s, stub->vaddr) || strings->size > STUBS_MAX_BYTES)
+		return;
+	strings->text = mem_realloc(strings->text, strings->size + n + sizeof("@plt"), 1);
+	memcpy(strings->text + strings->size, name, n);
+	memcpy(strings->text + strings->size + n, "@plt", sizeof("@plt"));
+	strings->size += n + sizeof("@plt");
+	add_candidate(s, stub->vaddr, c);
 }
 
 static void read_stubs(struct elfsources *s)
 {
-	size_t n, bytes;
-	const struct source_strings *names = &s->strings[SOURCE_DYNSYM];
-	struct plt_stub *stubs = elfplt_read(s->file, names->text, names->size, &n);
+	size_t n, n_sorted = s->n_candidates;
+	struct plt_stub *stubs = elfplt_read(s->file, s->names.sources[SOURCE_DYNSYM].size, &n);
 
-	n = name_stubs(s, stubs, n, &bytes);
-	if (n && bytes <= STUBS_MAX_BYTES)
-		add_stubs(s, stubs, n, bytes);
+	for (size_t i = 0; i < n; i++)
+		add_stub(s, n_sorted, &stubs[i]);
 	free(stubs);
 }
 
@@ -535,7 +593,7 @@ int elfsources_read(struct elfsources *s, const struct elffile *file,
 {
 	int err;
 
-	*s = (struct elfsources){ .file = file, .debug_fd = -1 };
+	*s = (struct elfsources){ .file = file, .names = NO_NAMES };
 	err = read_segments(s);
 	if (!err)
 		err = read_sections(s);
@@ -553,11 +611,8 @@ int elfsources_read(struct elfsources *s, const struct elffile *file,
 
 void elfsources_free(struct elfsources *s)
 {
-	for (size_t i = 0; i < N_SOURCES; i++)
-		free(s->strings[i].text);
+	symbol_names_free(&s->names);
 	elffile_close(&s->debug);
-	if (s->debug_fd >= 0)
-		close(s->debug_fd);
 	free(s->minidebug);
 	free(s->candidates);
 	free(s->sections);

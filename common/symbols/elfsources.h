@@ -44,22 +44,38 @@ union candidate {
 	uint64_t value;
 };
 
+/* Strings of a source: in memory, or a section of a file. */
 struct source_strings {
-	char *text;
-	size_t size; /* bytes up to the last zero byte: every string is terminated */
+	char *text;	 /* ends with a zero byte; NULL: in the file */
+	int fd;		 /* borrowed */
+	uint64_t offset; /* in the file */
+	size_t size;	 /* 0: no such source */
+};
+
+/*
+ * Names of candidates. Those of large files take tens of megabytes and few are ever requested, so
+ * they stay in the file. symbol_names_free() is required.
+ */
+struct symbol_names {
+	struct source_strings sources[N_SOURCES];
+	int debug_fd; /* separate debug file, owned; -1: none */
+	/* the part of a source's strings that was read last */
+	char *window;
+	enum symbol_source source;
+	size_t start, bytes;
 };
 
 struct elfsources {
 	struct elfsegs segs;
-	struct addr_item *candidates; /* ascending, one per address */
+	/* ascending; several at an address have equal ranks and sizes */
+	struct addr_item *candidates;
 	size_t n_candidates, candidates_cap;
 	struct addr_item *sections; /* code sections, ascending; value: the end address */
 	size_t n_sections, sections_cap;
-	struct source_strings strings[N_SOURCES];
+	struct symbol_names names;
 
 	const struct elffile *file; /* borrowed */
 	struct elffile debug;
-	int debug_fd;
 	void *minidebug;
 	size_t n_code_ends; /* number of calls of elfsources_code_end() */
 	const struct addr_item *last_section;
@@ -67,7 +83,8 @@ struct elfsources {
 
 /*
  * Reads all sources. place NULL: no separate debug files. Returns 0 or -errno; elfsources_free() is
- * required in either case. A caller that takes over candidates or strings sets them to NULL.
+ * required in either case. A caller that takes over candidates or names sets them to NULL, or to
+ * NO_NAMES. The file must stay open for as long as its names are read.
  */
 int elfsources_read(struct elfsources *s, const struct elffile *file,
 		    const struct debug_place *place);
@@ -85,9 +102,14 @@ uint64_t elfsources_code_end(struct elfsources *s, uint64_t addr, uint64_t limit
 /* Returns the code section that contains addr, or NULL. */
 const struct addr_item *elfsources_section(struct elfsources *s, uint64_t addr);
 
-static inline const char *candidate_name(const struct elfsources *s, union candidate c)
-{
-	return s->strings[c.source].text + c.name;
-}
+#define NO_NAMES ((struct symbol_names){ .debug_fd = -1 })
+
+/*
+ * Returns the best name of the items at the same address as items[last], an item of value union
+ * candidate, valid until the next call; NULL: none, overlong or unreadable.
+ */
+const char *symbol_names_best(struct symbol_names *names, const struct addr_item *items,
+			      size_t last);
+void symbol_names_free(struct symbol_names *names);
 
 #endif

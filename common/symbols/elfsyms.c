@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Function symbols of an ELF file, as a sorted array. elfsources.c delivers symbols of 16 bytes,
- * sorted, the best one per address, and the strings with their names. Both are stored unchanged, so
- * that reading a large file takes hardly more memory than its result.
+ * sorted, the best ones of each address. They are stored unchanged, so that reading a large file
+ * takes hardly more memory than its result. Names are read when they are requested.
  */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/idmap.h"
 #include "base/mem.h"
 #include "base/search.h"
 #include "elf/unreadable.h"
@@ -19,8 +20,11 @@
 #define NESTING_MAX 16
 #define NO_PARENT   UINT32_MAX
 
-/* An overlong name is cut to this length (with terminator), which marks it as overlong. */
-#define ABSURD_BYTES (SYMBOL_NAME_MAX + 2)
+/* The name of a requested symbol. */
+struct found_name {
+	char *readable; /* the demangled name, or `name` if it is not mangled; NULL: unknown */
+	char name[];	/* "": none */
+};
 
 struct elfsyms {
 	/* value: a union candidate with the function's size */
@@ -28,10 +32,10 @@ struct elfsyms {
 	/* index of the symbol around this one's start; or NO_PARENT */
 	uint32_t *parents;
 	size_t count;
-	struct source_strings strings[N_SOURCES];
+	struct symbol_names names;
 	struct elfsegs segs;
-	char **readable; /* demangled names of requested symbols; NULL: none yet */
-	size_t readable_bytes;
+	struct idmap found; /* struct found_name by index + 1 */
+	size_t found_bytes;
 };
 
 static union candidate candidate_of(const struct addr_item *sym)
@@ -62,27 +66,32 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Adds a symbol, unless it is a label: without size, inside a function, which it does not end. */
-static void add_symbol(struct elfsyms *es, struct addr_item sym, uint64_t end)
+/*
+ * Adds n symbols of one address, which have equal sizes, unless they are labels: without size,
+ * inside a function, which they do not end.
+ */
+static void add_symbols(struct elfsyms *es, const struct addr_item *syms, size_t n, uint64_t end)
 {
-	union candidate c = candidate_of(&sym);
-	uint32_t parent = find_parent(es, sym.addr);
+	uint32_t parent = find_parent(es, syms->addr);
 
-	if (!c.size && parent != NO_PARENT)
+	if (!candidate_of(syms).size && parent != NO_PARENT)
 		return;
-	c.size = min_u64(end - sym.addr, CANDIDATE_MAX_BYTES);
-	es->parents[es->count] = parent;
-	es->syms[es->count++] = (struct addr_item){ .addr = sym.addr, .value = c.value };
+	for (size_t i = 0; i < n; i++) {
+		struct addr_item sym = syms[i];
+		union candidate c = candidate_of(&sym);
+
+		c.size = min_u64(end - sym.addr, CANDIDATE_MAX_BYTES);
+		es->parents[es->count] = parent;
+		es->syms[es->count++] = (struct addr_item){ .addr = sym.addr, .value = c.value };
+	}
 }
 
 /*
- * Returns the end of a symbol: by its size, else by the next symbol, at most its section's end. If
+ * Returns the end of a symbol: by its size, else by the next one, at most its section's end. If
  * only exported functions are known, others may lie before the next symbol.
  */
-static uint64_t find_end(struct elfsources *sources, size_t i)
+static uint64_t find_end(struct elfsources *sources, const struct addr_item *sym, uint64_t next)
 {
-	const struct addr_item *sym = &sources->candidates[i];
-	uint64_t next = i + 1 < sources->n_candidates ? sym[1].addr : UINT64_MAX;
 	uint64_t size = candidate_of(sym).size, end;
 
 	end = min_u64(elfsources_section(sources, sym->addr)->value,
@@ -96,18 +105,23 @@ static uint64_t find_end(struct elfsources *sources, size_t i)
 static struct elfsyms *build(struct elfsources *sources)
 {
 	struct elfsyms *es = mem_zalloc(1, sizeof(*es));
+	struct addr_item *all = sources->candidates;
 	size_t n = sources->n_candidates;
 
 	es->segs = sources->segs;
-	es->syms = sources->candidates;
+	es->syms = all;
 	es->parents = mem_realloc(NULL, n, sizeof(*es->parents));
-	for (size_t i = 0; i < n; i++)
-		add_symbol(es, sources->candidates[i], find_end(sources, i));
+	for (size_t i = 0, next; i < n; i = next) {
+		for (next = i + 1; next < n && all[next].addr == all[i].addr;)
+			next++;
+		add_symbols(es, &all[i], next - i,
+			    find_end(sources, &all[i], next < n ? all[next].addr : UINT64_MAX));
+	}
 	sources->candidates = NULL;
 	es->syms = mem_realloc(es->syms, es->count, sizeof(*es->syms));
 	es->parents = mem_realloc(es->parents, es->count, sizeof(*es->parents));
-	memcpy(es->strings, sources->strings, sizeof(es->strings));
-	memset(sources->strings, 0, sizeof(sources->strings));
+	es->names = sources->names;
+	sources->names = NO_NAMES;
 	return es;
 }
 
@@ -127,89 +141,6 @@ static struct elfsyms *load(const struct elffile *f, const struct debug_place *p
 	return es;
 }
 
-/* ---- names ---- */
-
-/* Progress of compacting the names of one source. */
-struct moved_names {
-	size_t used;  /* bytes of compacted names */
-	size_t start; /* new offset of the last moved name */
-	size_t from;  /* its old offset */
-	size_t end;   /* old offset of its end */
-	bool is_absurd;
-};
-
-static char *text_of_name(const struct elfsyms *es, size_t i)
-{
-	union candidate c = candidate_of(&es->syms[i]);
-
-	return es->strings[c.source].text + c.name;
-}
-
-static int compare_places(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* Returns symbol indices sorted by the offsets of their names (upper 32 bits). */
-static uint64_t *sort_names(const struct elfsyms *es)
-{
-	uint64_t *order = mem_realloc(NULL, es->count, sizeof(*order));
-
-	for (size_t i = 0; i < es->count; i++)
-		order[i] = (uint64_t)candidate_of(&es->syms[i]).name << 32 | i;
-	qsort(order, es->count, sizeof(*order), compare_places);
-	return order;
-}
-
-/* Moves a name down; cuts it to ABSURD_BYTES, which marks it, if it is overlong. */
-static void move_text(char *text, size_t from, struct moved_names *moved)
-{
-	size_t bytes = strlen(text + from) + 1;
-
-	moved->is_absurd = bytes > 2 * ABSURD_BYTES;
-	bytes = moved->is_absurd ? ABSURD_BYTES : bytes;
-	memmove(text + moved->used, text + from, bytes);
-	moved->start = moved->used;
-	moved->used += bytes;
-	moved->from = from;
-	moved->end = from + bytes;
-	text[moved->used - 1] = '\0';
-}
-
-/* Moves a name down, unless it is a suffix of the last moved one and so has moved with it. */
-static void move_name(struct elfsyms *es, size_t i, struct moved_names *moved)
-{
-	union candidate c = candidate_of(&es->syms[i]);
-
-	if (c.name >= moved->end)
-		move_text(es->strings[c.source].text, c.name, moved);
-	c.name = moved->is_absurd ? moved->start : c.name - moved->from + moved->start;
-	es->syms[i].value = c.value;
-}
-
-/*
- * Drops all names but the functions': names of variables are most strings of some files. Compacts
- * in place, since a copy would need the memory twice for a moment.
- */
-static void keep_used_names(struct elfsyms *es)
-{
-	struct moved_names moved[N_SOURCES] = { { 0 } };
-	uint64_t *order = sort_names(es);
-
-	for (size_t k = 0; k < es->count; k++) {
-		size_t i = (uint32_t)order[k];
-
-		move_name(es, i, &moved[candidate_of(&es->syms[i]).source]);
-	}
-	free(order);
-	for (size_t i = 0; i < N_SOURCES; i++) {
-		es->strings[i].text = mem_realloc(es->strings[i].text, moved[i].used, 1);
-		es->strings[i].size = moved[i].used;
-	}
-}
-
 /* Loads the symbols, if opening the file succeeded (err), and closes it. */
 static struct elfsyms *load_and_close(struct elffile *f, int err, const struct debug_place *place)
 {
@@ -220,8 +151,6 @@ static struct elfsyms *load_and_close(struct elffile *f, int err, const struct d
 		err = -errno;
 		elffile_close(f);
 	}
-	if (es)
-		keep_used_names(es);
 	errno = -err;
 	return es;
 }
@@ -240,24 +169,21 @@ struct elfsyms *elfsyms_load_image(const void *image, size_t size)
 	return load_and_close(&f, elffile_open_image(&f, image, size), NULL);
 }
 
-/* Returns a symbol's name; NULL: it is overlong, or empty. */
-static char *name_of(const struct elfsyms *es, uint32_t i)
+static void free_found(void *value)
 {
-	char *name = text_of_name(es, i);
+	struct found_name *found = value;
 
-	return *name && strnlen(name, SYMBOL_NAME_MAX + 1) <= SYMBOL_NAME_MAX ? name : NULL;
+	if (found->readable != found->name)
+		free(found->readable);
+	free(found);
 }
 
 void elfsyms_free(struct elfsyms *es)
 {
 	if (!es)
 		return;
-	for (size_t i = 0; es->readable && i < es->count; i++)
-		if (es->readable[i] != text_of_name(es, i))
-			free(es->readable[i]);
-	for (size_t i = 0; i < N_SOURCES; i++)
-		free(es->strings[i].text);
-	free(es->readable);
+	idmap_free(&es->found, free_found);
+	symbol_names_free(&es->names);
 	free(es->parents);
 	free(es->syms);
 	free(es);
@@ -276,39 +202,58 @@ static uint32_t find_symbol(const struct elfsyms *es, uint64_t vaddr)
 	return NO_PARENT;
 }
 
-const char *elfsyms_find(const struct elfsyms *es, uint64_t vaddr, uint64_t *start)
+/* Returns the name of symbol i, which is read once. */
+static struct found_name *find_name(struct elfsyms *es, uint32_t i)
+{
+	struct found_name *found = idmap_find(&es->found, i + 1ULL);
+	const char *name;
+	size_t bytes;
+
+	if (found)
+		return found;
+	name = symbol_names_best(&es->names, es->syms, i);
+	bytes = name ? strlen(name) + 1 : 1;
+	found = mem_zalloc(1, sizeof(*found) + bytes);
+	memcpy(found->name, name ? name : "", bytes);
+	es->found_bytes += sizeof(*found) + bytes;
+	idmap_add(&es->found, i + 1ULL, found);
+	return found;
+}
+
+const char *elfsyms_find(struct elfsyms *es, uint64_t vaddr, uint64_t *start)
 {
 	uint32_t i = find_symbol(es, vaddr);
+	const char *name;
 
 	if (i == NO_PARENT)
 		return NULL;
 	if (start)
 		*start = es->syms[i].addr;
-	return name_of(es, i);
+	name = find_name(es, i)->name;
+	return *name ? name : NULL;
 }
 
-/* Demangles a symbol's name; returns the name itself if it is not mangled. */
-static char *make_readable(struct elfsyms *es, uint32_t i)
+/* Demangles a name; returns the name itself if it is not mangled. */
+static char *make_readable(struct elfsyms *es, char *name)
 {
-	char *name = name_of(es, i), *text = name ? demangle(name) : NULL;
+	char *text = demangle(name);
 
 	if (!text)
 		return name;
-	es->readable_bytes += strlen(text) + 1;
+	es->found_bytes += strlen(text) + 1;
 	return text;
 }
 
 const char *elfsyms_find_readable(struct elfsyms *es, uint64_t vaddr)
 {
 	uint32_t i = find_symbol(es, vaddr);
+	struct found_name *found = i == NO_PARENT ? NULL : find_name(es, i);
 
-	if (i == NO_PARENT)
+	if (!found || !*found->name)
 		return NULL;
-	if (!es->readable)
-		es->readable = mem_zalloc(es->count, sizeof(*es->readable));
-	if (!es->readable[i])
-		es->readable[i] = make_readable(es, i);
-	return es->readable[i];
+	if (!found->readable)
+		found->readable = make_readable(es, found->name);
+	return found->readable;
 }
 
 uint64_t elfsyms_vaddr(const struct elfsyms *es, uint64_t file_offset)
@@ -323,11 +268,10 @@ size_t elfsyms_count(const struct elfsyms *es)
 
 size_t elfsyms_bytes(const struct elfsyms *es)
 {
-	size_t bytes = sizeof(*es) + es->readable_bytes;
+	size_t bytes = sizeof(*es) + es->found_bytes + es->names.bytes;
 
 	bytes += es->count * (sizeof(*es->syms) + sizeof(*es->parents));
-	bytes += es->readable ? es->count * sizeof(*es->readable) : 0;
 	for (size_t i = 0; i < N_SOURCES; i++)
-		bytes += es->strings[i].size;
+		bytes += es->names.sources[i].text ? es->names.sources[i].size : 0;
 	return bytes;
 }

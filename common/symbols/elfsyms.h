@@ -23,8 +23,9 @@ struct elfsyms;
 struct debug_place; /* debugfile.h */
 
 /*
- * Reads the symbols of an open file, which stays open. place: search path of separate debug files;
- * NULL: none. Returns NULL with errno set on failure.
+ * Reads the symbols of an open file. fd is borrowed until elfsyms_free(), because names are read
+ * when they are requested: a caller whose file may change checks that after each name. place:
+ * search path of separate debug files; NULL: none. Returns NULL with errno set on failure.
  */
 struct elfsyms *elfsyms_load(int fd, const struct debug_place *place);
 
@@ -39,7 +40,7 @@ void elfsyms_free(struct elfsyms *es);
  * Returns the name of the function that covers the ELF virtual address; NULL if none does. Valid
  * until elfsyms_free(). *start (unless NULL) receives the function's first address.
  */
-const char *elfsyms_find(const struct elfsyms *es, uint64_t vaddr, uint64_t *start);
+const char *elfsyms_find(struct elfsyms *es, uint64_t vaddr, uint64_t *start);
 
 /*
  * Returns the demangled name of the function that covers the address, cached per symbol; else as

@@ -50,6 +50,7 @@ struct list {
 struct file {
 	const char *path, *debug_path;
 	struct elfsyms *es;
+	int fd; /* open as long as es */
 	struct {
 		uint64_t addr, bytes;
 	} code[CODE_MAX];
@@ -87,7 +88,7 @@ static void read_code(struct file *f, const struct elffile *elf)
 
 static struct elfsyms *load_symbols(struct file *f)
 {
-	int fd = open(f->path, O_RDONLY | O_CLOEXEC), root = open("/", O_PATH | O_CLOEXEC);
+	int fd = f->fd = open(f->path, O_RDONLY | O_CLOEXEC), root = open("/", O_PATH | O_CLOEXEC);
 	struct debug_place place = { .root_fd = root, .own_root_fd = -1, .path = f->path };
 	struct elfsyms *es = NULL;
 	struct elffile elf;
@@ -99,8 +100,6 @@ static struct elfsyms *load_symbols(struct file *f)
 		es = elfsyms_load(fd, &place);
 	}
 	close(root);
-	if (fd >= 0)
-		close(fd);
 	return es;
 }
 
@@ -425,6 +424,8 @@ static void check_file(char *line, size_t n)
 		total.no_elf++;
 	}
 	elfsyms_free(f.es);
+	if (f.fd >= 0)
+		close(f.fd);
 	free(addrs);
 }
 
@@ -468,6 +469,8 @@ static int measure(const char *path, size_t n_lookups)
 	       (loaded_s - start_s) * 1e3, (double)n_lookups / (now_s() - end_s) / 1e6,
 	       elfsyms_count(f.es), (double)elfsyms_bytes(f.es) / 1048576, found, path);
 	elfsyms_free(f.es);
+	if (f.fd >= 0)
+		close(f.fd);
 	free(addrs);
 	return 0;
 }

@@ -113,10 +113,10 @@ static const char *name_with(const struct image_section *extra, bool has_id, con
 	image = until_end(image_make(sections, n, EM_X86_64, &size));
 	fd = memory_file(image, size);
 	es = elfsyms_load(fd, &place);
-	close(fd);
 	found = es ? elfsyms_find(es, TEXT_ADDR + 5, NULL) : "(cannot load)";
 	snprintf(name, sizeof(name), "%s", found ? found : "");
 	elfsyms_free(es);
+	close(fd);
 	return name;
 }
 

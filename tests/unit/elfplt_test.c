@@ -45,13 +45,13 @@ static const char *stubs_in(const char *section, size_t code_bytes, uint16_t mac
 	size_t n, used = 0;
 
 	CHECK_EQ(elffile_open_image(&f, image, size), 0);
-	stubs = elfplt_read(&f, names, sizeof(names), &n);
+	stubs = elfplt_read(&f, sizeof(names), &n);
 	text[0] = '\0';
 	for (size_t i = 0; i < n; i++) {
 		const struct plt_stub *s = &stubs[i];
 
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %llx+%u",
-					 i ? ", " : "", s->name ? s->name : "?",
+					 i ? ", " : "", s->name ? names + s->name : "?",
 					 (unsigned long long)s->vaddr, s->bytes);
 		if (s->resolver)
 			used += (size_t)snprintf(text + used, sizeof(text) - used, " by %llx",

@@ -503,6 +503,19 @@ TEST(never_reads_tables_again_from_changed_files)
 	CHECK_STR(usyms_dso_name(&loc), copies[0].path + strlen("/tmp/"));
 }
 
+/* Names stay in the file, also when its table is in memory. */
+TEST(never_reads_names_from_changed_files)
+{
+	struct usyms *us = open_usyms(NULL);
+	struct copy *c = map_copy();
+	struct location loc = locate(us, getpid(), 1, c->addr + 4);
+
+	CHECK_STR(name_of(locate(us, getpid(), 1, c->addr)), "known_function");
+	CHECK_EQ(pwrite(c->fd, "", 1, 0), 1);
+	SAID(CHECK_STR(name_of(loc), ""));
+	CHECK_STR(name_of(locate(us, getpid(), 1, c->addr)), "known_function");
+}
+
 TEST(refuses_a_file_changed_before_it_was_read)
 {
 	struct copy *c = map_copy();
