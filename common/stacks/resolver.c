@@ -270,12 +270,6 @@ static void mark_replaced(const struct stack_def *def, uint32_t n_native, bool *
  * and not tied to their lifetime. Names are looked up on demand.
  */
 
-/*
- * The cache is full after it has grown by this number of interned stacks: most stacks that recur
- * have a definition, and those of a just-in-time compiler never recur.
- */
-#define MANY_STACKS 4096
-
 #define WAKER_WORDS  4 /* number of words of STACK_WAKER */
 #define WAKER_STACKS 2 /* number of stack ids among them: the first words */
 
@@ -283,14 +277,13 @@ struct interned_stack {
 	struct hashlink link;	 /* hashed by id, with STACK_ID_FOLDED */
 	struct stack_flaw *flaw; /* flaw of a user stack; NULL: none */
 	uint32_t n_users;	 /* number of definitions that refer to the stack */
-	uint32_t used;		 /* latest epoch in which the stack was used */
 	uint8_t kind, reason;
 	bool is_trimmed;
 	uint16_t n_trimmed; /* number of the tracer's own locations at the leaf */
 	uint16_t n;
-	uint32_t places[]; /* numbers of n places, leaf first; of a STACK_WAKER its words */
+	/* numbers of n places, leaf first; of a STACK_WAKER its words */
+	_Alignas(uint64_t) uint32_t places[];
 };
-_Static_assert(offsetof(struct interned_stack, places) % sizeof(uint64_t) == 0, "for words");
 
 /*
  * A process's definition of a stack; refers to an interned stack. The definitions of a process are
@@ -329,7 +322,6 @@ struct resolver {
 	struct place_list found; /* locations of the stack that is being added */
 	uint32_t epoch;
 	uint64_t epoch_ns; /* beginning of the epoch (CLOCK_MONOTONIC) */
-	struct cache_age stacks_age;
 };
 
 struct resolver *resolver_new(struct processes *processes, const struct resolver_options *options)
@@ -394,15 +386,6 @@ static struct interned_stack *find_id(const struct resolver *resolver, uint64_t 
 {
 	return HASHTABLE_FIRST(struct interned_stack, link, &resolver->stacks,
 			       id); /* ids are unique */
-}
-
-/* Marks an interned stack as used, unless it is NULL. */
-static struct interned_stack *use_stack(const struct resolver *resolver,
-					struct interned_stack *stack)
-{
-	if (stack)
-		stack->used = resolver->epoch;
-	return stack;
 }
 
 static const uint64_t *waker_of(const struct interned_stack *stack)
@@ -492,7 +475,6 @@ static struct interned_stack *intern_stack(struct resolver *resolver, struct int
 	} else {
 		stack = add_stack(resolver, draft, id);
 	}
-	stack->used = resolver->epoch;
 	return stack;
 }
 
@@ -654,10 +636,10 @@ static struct interned_stack *intern_definition(struct resolver *resolver,
 	return intern_stack(resolver, draft);
 }
 
-/* Releases an interned stack by age, unless a definition refers to it. */
+/* Releases an interned stack, unless a definition refers to it. */
 static void release(struct resolver *resolver, struct interned_stack *stack)
 {
-	if (stack->n_users || !cache_lets_go(&resolver->stacks_age, stack->used))
+	if (stack->n_users)
 		return;
 	hashtable_remove(&resolver->stacks, &stack->link);
 	release_places(resolver, stack);
@@ -679,14 +661,14 @@ void resolver_tick(struct resolver *resolver, uint64_t now_ns)
 	usyms_age(resolver->usyms, resolver->epoch, look_up_leaving, resolver);
 }
 
-/* Ages interned stacks. Counts may refer to them between reports, so this is done at their end. */
+/*
+ * Releases interned stacks without definitions: most of them never recur. Counts may refer to them
+ * between reports, so this is done at their end.
+ */
 void resolver_end_report(struct resolver *resolver, uint64_t now_ns)
 {
-	cache_begin_age(&resolver->stacks_age, resolver->epoch,
-			resolver->stacks.count >= resolver->stacks_age.n_left + MANY_STACKS);
 	for_each_element(struct interned_stack, stack, next, link, &resolver->stacks)
 		release(resolver, stack);
-	cache_end_age(&resolver->stacks_age, resolver->stacks.count);
 	places_end_report(resolver->places); /* frames are freed before their images */
 	usyms_end_report(resolver->usyms);
 	resolver_tick(resolver, now_ns);
@@ -889,9 +871,9 @@ static struct interned_stack *find_stack(const struct resolver *resolver, uint64
 	struct definition *definition;
 
 	if ((id & STACK_ID_FOLDED) == STACK_ID_FOLDED)
-		return use_stack(resolver, find_id(resolver, id));
+		return find_id(resolver, id);
 	definition = use_definition(resolver, id);
-	return definition ? use_stack(resolver, definition->stack) : NULL;
+	return definition ? definition->stack : NULL;
 }
 
 /* Also folds a waker's stacks. A record may claim that one of them is a waker: no recursion. */

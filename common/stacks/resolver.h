@@ -113,7 +113,10 @@ void resolver_drained(struct resolver *resolver, bool is_report,
  */
 void resolver_tick(struct resolver *resolver, uint64_t now_ns);
 
-/* Ends a report, and ages interned stacks: ids from resolver_fold() become invalid. */
+/*
+ * Ends a report, and releases interned stacks without definitions: ids from resolver_fold() become
+ * invalid.
+ */
 void resolver_end_report(struct resolver *resolver, uint64_t now_ns);
 
 /*
