@@ -6,7 +6,6 @@
  */
 #include <stdlib.h>
 
-#include "base/addrsort.h"
 #include "base/mem.h"
 #include "unwind/cfa_program.h"
 #include "unwind/cfa_rule.h"
@@ -14,7 +13,7 @@
 
 struct builder {
 	struct cfi_table *table;
-	const struct eh_frame *eh;
+	struct eh_frame *eh;
 	const struct cfa_start *starts; /* initial states, by CIE */
 	struct cfa_program program;
 	uint64_t covered_end; /* end of the previous FDE's code */
@@ -81,10 +80,13 @@ static void append_fde(struct builder *b, const struct eh_fde *fde)
 	b->table->n_bad_fdes += p->code.failed;
 }
 
-static int append_fdes(struct builder *b, const struct addr_item *order, size_t n)
+static int append_fdes(struct builder *b)
 {
+	const struct addr_item *order = b->eh->fdes;
+	size_t n = b->eh->n_fdes;
+
 	for (size_t i = 0, next; i < n && !b->err; i = next) {
-		struct eh_fde fde = b->eh->fdes[order[i].value];
+		struct eh_fde fde = eh_frame_fde(b->eh, i);
 
 		for (next = i + 1; next < n && order[next].addr == fde.start;)
 			next++;
@@ -94,16 +96,6 @@ static int append_fdes(struct builder *b, const struct addr_item *order, size_t 
 	}
 	append_row(b, b->covered_end, &gap);
 	return b->err;
-}
-
-static struct addr_item *sort_fdes(const struct eh_frame *eh)
-{
-	struct addr_item *order = mem_realloc(NULL, eh->n_fdes, sizeof(*order));
-
-	for (size_t i = 0; i < eh->n_fdes; i++)
-		order[i] = (struct addr_item){ .addr = eh->fdes[i].start, .value = i };
-	addrsort(order, eh->n_fdes);
-	return order;
 }
 
 static struct cfa_start *run_cies(const struct eh_frame *eh)
@@ -130,10 +122,9 @@ static void begin_table(struct builder *b, bool keeps_extra)
  * Executes all FDEs a second time, with rbx, for the few files that need it: the dynamic linker,
  * some assembly. On arm64 the extra register is the return address, which is always needed.
  */
-static int build_rows(struct cfi_table *t, const struct eh_frame *eh)
+static int build_rows(struct cfi_table *t, struct eh_frame *eh)
 {
 	struct cfa_start *starts = run_cies(eh);
-	struct addr_item *order = sort_fdes(eh);
 	struct builder b;
 	int err;
 
@@ -141,12 +132,11 @@ static int build_rows(struct cfi_table *t, const struct eh_frame *eh)
 	b.eh = eh;
 	b.starts = starts;
 	begin_table(&b, eh->machine->needs_extra);
-	err = append_fdes(&b, order, eh->n_fdes);
+	err = append_fdes(&b);
 	if (!err && b.needs_extra && !b.keeps_extra) {
 		begin_table(&b, true);
-		err = append_fdes(&b, order, eh->n_fdes);
+		err = append_fdes(&b);
 	}
-	free(order);
 	free(starts);
 	cfi_trim(t);
 	return err;

@@ -159,16 +159,14 @@ static struct eh_cie *find_cie(struct walk *w, const struct record *r)
 	return w->last_cie && w->last_cie->is_readable ? w->last_cie : NULL;
 }
 
-static bool read_fde(struct walk *w, struct eh_fde *fde, struct record *r)
+/* Reads an FDE whose member cie is set. */
+static bool read_fde(const struct eh_frame *eh, struct eh_fde *fde, struct record *r)
 {
-	const struct eh_cie *cie = find_cie(w, r);
+	const struct eh_cie *cie = &eh->cies[fde->cie];
 	struct cursor *c = &r->body;
 	uint64_t bytes;
 
-	if (!cie)
-		return false;
-	fde->cie = cie - w->eh->cies;
-	fde->start = eh_frame_address(w->eh, c, cie->pointer_encoding);
+	fde->start = eh_frame_address(eh, c, cie->pointer_encoding);
 	bytes = cursor_pointer(c, cie->pointer_encoding & POINTER_FORMAT_MASK);
 	if (cie->has_augmentation_data)
 		cursor_skip(c, cursor_uleb(c));
@@ -180,15 +178,24 @@ static bool read_fde(struct walk *w, struct eh_fde *fde, struct record *r)
 
 static int add_fde(struct walk *w, struct record *r)
 {
+	const struct eh_cie *cie = find_cie(w, r);
 	struct eh_frame *eh = w->eh;
+	struct eh_fde fde;
 
 	if (eh->n_fdes == FDES_MAX)
 		return -EFBIG;
-	eh->fdes = mem_grow(eh->fdes, eh->n_fdes, &w->fdes_cap, sizeof(*eh->fdes));
-	if (!read_fde(w, &eh->fdes[eh->n_fdes], r))
+	if (cie)
+		fde.cie = (uint32_t)(cie - eh->cies);
+	if (!cie || !read_fde(eh, &fde, r)) {
 		eh->n_bad++;
-	else if (eh->fdes[eh->n_fdes].start < eh->fdes[eh->n_fdes].end)
-		eh->n_fdes++;
+		return 0;
+	}
+	if (fde.start == fde.end)
+		return 0;
+	eh->fdes = mem_grow(eh->fdes, eh->n_fdes, &w->fdes_cap, sizeof(*eh->fdes));
+	eh->fdes[eh->n_fdes++] = (struct addr_item){
+		.addr = fde.start, .value = (uint64_t)fde.cie << 32 | (uint64_t)(r->at - eh->bytes)
+	};
 	return 0;
 }
 
@@ -318,7 +325,23 @@ int eh_frame_read(struct eh_frame *eh, const struct elf64 *elf)
 		err = read_segment(eh, elf);
 	else
 		err = read_section(eh, elf, &sh);
-	return err ? err : read_records(eh);
+	if (!err)
+		err = read_records(eh);
+	if (!err)
+		addrsort(eh->fdes, eh->n_fdes);
+	return err;
+}
+
+struct eh_fde eh_frame_fde(struct eh_frame *eh, size_t i)
+{
+	uint32_t at = (uint32_t)eh->fdes[i].value;
+	struct cursor c = cursor_over(eh->bytes + at, eh->size - at);
+	struct eh_fde fde = { .cie = (uint32_t)(eh->fdes[i].value >> 32) };
+	struct record r;
+
+	if (next_record(eh, &c, &r))
+		read_fde(eh, &fde, &r);
+	return fde;
 }
 
 void eh_frame_free(struct eh_frame *eh)

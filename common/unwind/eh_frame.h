@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/addrsort.h"
 #include "elf/dwarf_read.h"
 #include "elf/elf64.h"
 #include "unwind/cfa_rule.h"
@@ -48,7 +49,7 @@ struct eh_frame {
 	bool ends_at_terminator; /* size is only an upper bound */
 	struct eh_cie *cies;
 	size_t n_cies;
-	struct eh_fde *fdes; /* FDEs in the order of the file, without empty ones */
+	struct addr_item *fdes; /* non-empty FDEs, see eh_frame_fde(); ascending by start */
 	size_t n_fdes;
 	size_t n_bad; /* omitted records: broken, or of an unknown form */
 };
@@ -61,6 +62,9 @@ struct eh_frame {
  */
 int eh_frame_read(struct eh_frame *eh, const struct elf64 *elf);
 void eh_frame_free(struct eh_frame *eh);
+
+/* Reads FDE i again: as a structure, it takes more than in the file. */
+struct eh_fde eh_frame_fde(struct eh_frame *eh, size_t i);
 
 /* Reads an address in a record, in the encoding given by the CIE. */
 uint64_t eh_frame_address(const struct eh_frame *eh, struct cursor *c, uint8_t encoding);
