@@ -115,7 +115,7 @@ static const struct writer *stack_format_choose(const struct run *run, bool is_f
 #define SYMBOLS_MEM_NOT_GIVEN UINT64_MAX
 
 #define ONCE_BYTES	 (256ULL << 20)
-#define AGAIN_BYTES	 (4ULL << 20) /* most names are cached from earlier reports */
+#define AGAIN_BYTES	 (2ULL << 20) /* most names are cached from earlier reports */
 #define LONG_INTERVAL_NS (5 * NS_PER_S)
 
 /*
@@ -203,7 +203,7 @@ static const struct opt stacks_opts[] = {
 	  "show native frames, not functions of Python, node and Java" },
 	{ 0, "no-python", NULL, OPT_FLAG(struct stacks, no_runtimes), NULL },
 	{ 0, "symbols-mem", "SIZE", OPT_SIZE(struct stacks, symbols.max_bytes),
-	  "limit memory of symbols (default 256M; 4M with intervals)" },
+	  "limit memory of symbols (default 256M; 2M with intervals)" },
 	{ 0, "stack-storage-size", "N", OPT_UINT(struct stacks, counts.size, 1, 1 << 24),
 	  "maximum distinct stacks per report (default 65536)" },
 	{},
