@@ -85,7 +85,7 @@ void *mem_grow(void *p, size_t n, size_t *cap, size_t size)
 {
 	if (n < *cap)
 		return p;
-	*cap = *cap ? *cap * 2 : 16;
+	*cap = *cap ? *cap * 2 : 8;
 	return mem_realloc(p, *cap, size);
 }
 
