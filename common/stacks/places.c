@@ -22,7 +22,7 @@ struct places {
 	struct hashtable table;
 	struct known_place **numbered; /* locations by number */
 	uint32_t *unused;	       /* numbers to be used again */
-	size_t n_numbers, n_unused, numbers_cap;
+	size_t n_numbers, n_unused, numbers_cap, unused_cap;
 	struct frame_table *frames;
 	struct usyms *usyms;
 	struct kernelnames *kernelnames; /* NULL: none; the caller has warned */
@@ -42,11 +42,17 @@ struct places *places_new(struct usyms *usyms, bool with_addresses)
 	return places;
 }
 
+static void free_frames(struct known_place *known)
+{
+	if (known->frames != &known->only_frame)
+		free((void *)known->frames);
+}
+
 static void free_place(struct hashlink *link)
 {
 	struct known_place *known = container_of(link, struct known_place, link);
 
-	free((void *)known->frames);
+	free_frames(known);
 	free(known);
 }
 
@@ -108,19 +114,13 @@ static struct known_place *find_place(const struct places *places, const struct 
 	return NULL;
 }
 
-/* Gives the place a number. `unused` has space for all numbers. */
 static void number_place(struct places *places, struct known_place *known)
 {
-	size_t cap = places->numbers_cap;
-
 	if (places->n_unused) {
 		known->number = places->unused[--places->n_unused];
 	} else {
 		places->numbered = mem_grow(places->numbered, places->n_numbers,
 					    &places->numbers_cap, sizeof(*places->numbered));
-		if (cap != places->numbers_cap)
-			places->unused = mem_realloc(places->unused, places->numbers_cap,
-						     sizeof(*places->unused));
 		known->number = (uint32_t)places->n_numbers++;
 	}
 	places->numbered[known->number] = known;
@@ -153,7 +153,7 @@ static void drop_frames(struct known_place *known)
 {
 	for (size_t i = 0; i < known->n_frames; i++)
 		frame_release(known->frames[i]);
-	free((void *)known->frames);
+	free_frames(known);
 	known->frames = NULL;
 	known->n_frames = 0;
 }
@@ -164,6 +164,8 @@ void places_release(struct places *places, struct known_place *known)
 		return;
 	drop_frames(known);
 	hashtable_remove(&places->table, &known->link);
+	places->unused = mem_grow(places->unused, places->n_unused, &places->unused_cap,
+				  sizeof(*places->unused));
 	places->unused[places->n_unused++] = known->number;
 	dso_release(known->place.location.dso);
 	if (known->place.function)
@@ -197,8 +199,10 @@ static void append_frame(struct frame_list *list, const struct frame *frame)
 
 static void set_frames(struct known_place *known, const struct frame_list *list)
 {
-	const struct frame **frames = mem_zalloc(list->n, sizeof(*frames));
+	const struct frame **frames = &known->only_frame;
 
+	if (list->n != 1)
+		frames = mem_zalloc(list->n, sizeof(*frames));
 	memcpy(frames, list->items, list->n * sizeof(*frames));
 	known->frames = frames;
 	known->n_frames = (uint16_t)list->n;

@@ -39,6 +39,7 @@ struct known_place {
 	bool is_own;			   /* belongs to one of the tracer's own BPF programs */
 	bool is_unanswered;		   /* the kernel query failed: look up again */
 	const struct frame *const *frames; /* leaf first; NULL: not looked up yet */
+	const struct frame *only_frame;	   /* space for `frames`, since most locations have one */
 };
 
 /* Creates a table. usyms: borrowed, must outlive it. with_addresses: frames have their address. */
