@@ -43,7 +43,7 @@ struct leak_report {
 	struct run *run;
 	const struct leak_probes *probes; /* NULL: the kernel is traced */
 	struct go_heaps *heaps;		  /* NULL: no Go programs */
-	struct block_bucket *buckets;
+	int buckets_fd;
 	size_t n_buckets;
 	int generations_fd; /* map of exec counts; -1: the kernel is traced */
 	int traced_fd;	    /* map of traced processes; -1: none */
@@ -274,17 +274,56 @@ static void begin_anew(struct leak_report *report)
 	report->n_shown = 0;
 }
 
-void leak_report_read(struct leak_report *report, map_visit_fn *visit, void *arg)
+/* Number of buckets mapped together, some megabytes of a table that may have hundreds. */
+#define WINDOW_BUCKETS 16384
+
+static struct block_bucket *map_buckets(const struct leak_report *report, size_t first, size_t n)
 {
+	void *memory =
+		mmap(NULL, n * sizeof(struct block_bucket), PROT_READ | PROT_WRITE, MAP_SHARED,
+		     report->buckets_fd, (off_t)(first * sizeof(struct block_bucket)));
+
+	if (memory != MAP_FAILED)
+		return memory;
+	if (msg_errno(-errno, "table of blocks: mmap failed") == -ENOMEM)
+		msg_hint("use --entries N for a smaller table");
+	return NULL;
+}
+
+/* Visits the table window by window: all that is mapped counts as this process's memory. */
+static int visit_blocks(struct leak_report *report)
+{
+	size_t left = report->n_buckets;
+
+	while (left) {
+		size_t n = left < WINDOW_BUCKETS ? left : WINDOW_BUCKETS;
+		struct block_bucket *buckets = map_buckets(report, report->n_buckets - left, n);
+
+		if (!buckets)
+			return -EIO;
+		blocks_visit(buckets, n, visit_block, report);
+		munmap(buckets, n * sizeof(*buckets));
+		left -= n;
+	}
+	return 0;
+}
+
+int leak_report_read(struct leak_report *report, map_visit_fn *visit, void *arg)
+{
+	int err;
+
 	begin_anew(report);
 	visit_ranges(report);
-	blocks_visit(report->buckets, report->n_buckets, visit_block, report);
+	err = visit_blocks(report);
+	if (err)
+		return err;
 	if (report->heaps)
 		go_heaps_read(report->heaps, options_of(report), report->sums);
 	block_sums_sort(report->sums, options_of(report)->by_count);
 	note_growth(report);
 	for (size_t i = 0; i < block_sums_count(report->sums); i++)
 		hand_on(report, block_sum(report->sums, i), visit, arg);
+	return 0;
 }
 
 /* ---- text ---- */
@@ -516,20 +555,6 @@ static int watch_ranges(struct leak_report *report)
 	return report->range_changes ? 0 : -EIO;
 }
 
-static int map_blocks(struct leak_report *report, const struct bpf_map *map)
-{
-	void *memory = mmap(NULL, report->n_buckets * sizeof(*report->buckets),
-			    PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
-
-	if (memory != MAP_FAILED) {
-		report->buckets = memory;
-		return 0;
-	}
-	if (msg_errno(-errno, "table of blocks: mmap failed") == -ENOMEM)
-		msg_hint("use --entries N for a smaller table");
-	return -EIO;
-}
-
 struct leak_report *leak_report_new(struct run *run, const struct leak_probes *probes,
 				    struct go_heaps *heaps)
 {
@@ -540,9 +565,10 @@ struct leak_report *leak_report_new(struct run *run, const struct leak_probes *p
 	report->generations_fd = probes ? bpf_map__fd(map_find(run, "memleak_generations")) : -1;
 	report->traced_fd = probes ? bpf_map__fd(map_find(run, "filter_tgids")) : -1;
 	report->growths = growths_new();
+	report->buckets_fd = bpf_map__fd(map);
 	report->n_buckets = bpf_map__max_entries(map);
 	report->ranges = ranges_new(blocks_in_buckets(report->n_buckets));
-	if (!watch_ranges(report) && !map_blocks(report, map) && !watch_calls(report))
+	if (!watch_ranges(report) && !watch_calls(report))
 		return report;
 	leak_report_free(report);
 	return NULL;
@@ -552,8 +578,6 @@ void leak_report_free(struct leak_report *report)
 {
 	if (!report)
 		return;
-	if (report->buckets)
-		munmap(report->buckets, report->n_buckets * sizeof(*report->buckets));
 	block_sums_free(report->sums);
 	idmap_free(&report->owners, free);
 	growths_free(report->growths);

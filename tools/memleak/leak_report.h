@@ -36,8 +36,11 @@ void leak_report_free(struct leak_report *report);
 /* Prints calls since the last read, with --trace. */
 void leak_report_read_calls(struct leak_report *report);
 
-/* Reads the table and visits each stack, with a struct stack_key and a struct stacks_value. */
-void leak_report_read(struct leak_report *report, map_visit_fn *visit, void *arg);
+/*
+ * Reads the table and visits each stack, with a struct stack_key and a struct stacks_value. Returns
+ * 0 or -errno, printed.
+ */
+int leak_report_read(struct leak_report *report, map_visit_fn *visit, void *arg);
 
 /* Prints the data of the last read. */
 void leak_report_write_text(struct leak_report *report);

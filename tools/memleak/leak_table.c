@@ -63,8 +63,7 @@ static const struct leak_options *options_of(const struct run *run)
 
 static int read_blocks(struct run *run, map_visit_fn *visit, void *arg)
 {
-	leak_report_read(table_of(run)->report, visit, arg);
-	return 0;
+	return leak_report_read(table_of(run)->report, visit, arg);
 }
 
 static void write_text(struct run *run)
