@@ -38,10 +38,11 @@ void mem_give_back(void);
 /*
  * Makes space for one more element of a growing array: returns p, moved if need be, with *cap
  * doubled when n has reached it.
- *
- *	items = mem_grow(items, n, &cap, sizeof(*items));
- *	items[n++] = ...;
  */
 void *mem_grow(void *p, size_t n, size_t *cap, size_t size);
+
+/* Appends an element to a growing array. Returns its address; it is not zeroed. */
+#define MEM_APPEND(items, n, cap) \
+	((items) = mem_grow((items), (n), &(cap), sizeof(*(items))), &(items)[(n)++])
 
 #endif

@@ -49,8 +49,7 @@ static uint32_t read_u32(const uint8_t *p)
 
 static void add_stub(struct reader *r, struct stub stub)
 {
-	r->stubs = mem_grow(r->stubs, r->n_stubs, &r->stubs_cap, sizeof(stub));
-	r->stubs[r->n_stubs++] = stub;
+	*MEM_APPEND(r->stubs, r->n_stubs, r->stubs_cap) = stub;
 }
 
 static bool take(const uint8_t **p, const uint8_t *end, const void *bytes, size_t n)
@@ -223,9 +222,8 @@ static void index_relocations(struct relocations *rel, const struct elffile *f)
 
 		if (!gelf_getrela(rel->data, i, &rela) || !is_jump(f, GELF_R_TYPE(rela.r_info)))
 			continue;
-		rel->by_word =
-			mem_grow(rel->by_word, rel->n_by_word, &rel->cap, sizeof(*rel->by_word));
-		rel->by_word[rel->n_by_word++] = (struct addr_item){ rela.r_offset, i };
+		*MEM_APPEND(rel->by_word, rel->n_by_word, rel->cap) =
+			(struct addr_item){ rela.r_offset, i };
 	}
 	addrsort(rel->by_word, rel->n_by_word);
 }
@@ -269,8 +267,7 @@ static bool resolve_stub(struct reader *r, struct relocations *rel, const struct
 	found.name = target_name(r, rel, &rela);
 	found.resolver = found.name ? 0 : (uint64_t)rela.r_addend;
 	if (found.name || found.resolver) {
-		r->found = mem_grow(r->found, r->n_found, &r->found_cap, sizeof(found));
-		r->found[r->n_found++] = found;
+		*MEM_APPEND(r->found, r->n_found, r->found_cap) = found;
 	}
 	return true;
 }

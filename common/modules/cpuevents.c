@@ -51,10 +51,8 @@ static int attach_on_cpu(struct cpu_events *events, const struct cpu_event_kind 
 		close(fd);
 		return msg_errno(-errno, "perf event on CPU %u: attach failed", cpu);
 	}
-	events->items =
-		mem_grow(events->items, events->count, &events->cap, sizeof(*events->items));
 	/* Duplicates the descriptor: the link closes its own. */
-	events->items[events->count++] =
+	*MEM_APPEND(events->items, events->count, events->cap) =
 		(struct cpu_event){ link, fcntl(fd, F_DUPFD_CLOEXEC, 0), cpu, n_kind };
 	return 0;
 }

@@ -350,8 +350,7 @@ static struct hist *find_hist(struct hist_list *list, uint64_t id)
 	item->id = id;
 	item->hist = hist_new();
 	idmap_add(&list->by_id, id + 1, item);
-	list->items = mem_grow(list->items, list->count, &list->cap, sizeof(*list->items));
-	list->items[list->count++] = item;
+	*MEM_APPEND(list->items, list->count, list->cap) = item;
 	return item->hist;
 }
 

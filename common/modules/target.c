@@ -70,8 +70,7 @@ static int add_id(uint64_t id, void *arg)
 {
 	struct ids *ids = arg;
 
-	ids->items = mem_grow(ids->items, ids->count, &ids->cap, sizeof(*ids->items));
-	ids->items[ids->count++] = (uint32_t)id;
+	*MEM_APPEND(ids->items, ids->count, ids->cap) = (uint32_t)id;
 	return 0;
 }
 

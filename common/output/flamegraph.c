@@ -301,8 +301,7 @@ static void add_narrow(struct box *narrow, const struct box *box)
 
 static void add_box(struct drawing *d, const struct box *box)
 {
-	d->boxes = mem_grow(d->boxes, d->n_boxes, &d->boxes_capacity, sizeof(*d->boxes));
-	d->boxes[d->n_boxes++] = *box;
+	*MEM_APPEND(d->boxes, d->n_boxes, d->boxes_capacity) = *box;
 }
 
 static bool begins_kernel(const struct drawing *d, const struct calltree_node *node)

@@ -199,9 +199,8 @@ static void collect(struct leaves *leaves, const struct calltree *tree, uint32_t
 	const struct calltree_node *node = calltree_node(tree, index);
 
 	if (index != CALLTREE_ROOT && (node->self.now || node->self.before)) {
-		leaves->list =
-			mem_grow(leaves->list, leaves->n, &leaves->capacity, sizeof(*leaves->list));
-		leaves->list[leaves->n++] = (struct leaf){ index, node->self };
+		*MEM_APPEND(leaves->list, leaves->n, leaves->capacity) =
+			(struct leaf){ index, node->self };
 	}
 	for (uint32_t i = node->first_child; i != CALLTREE_NONE;
 	     i = calltree_node(tree, i)->next_sibling)

@@ -202,9 +202,7 @@ int name_patterns_parse(const char *what, const char *text, void *dest)
 		regerror(err, &pattern.regex, reason, sizeof(reason));
 		return msg_error("%s: '%s' is not a regular expression: %s", what, text, reason);
 	}
-	patterns->list =
-		mem_grow(patterns->list, patterns->n, &patterns->capacity, sizeof(*patterns->list));
-	patterns->list[patterns->n++] = pattern;
+	*MEM_APPEND(patterns->list, patterns->n, patterns->capacity) = pattern;
 	return 0;
 }
 

@@ -257,8 +257,7 @@ static void add_labels(struct pprof *p, struct protobuf *sample, const struct sa
 
 static void list_location(struct pprof *p, uint64_t location)
 {
-	p->list = mem_grow(p->list, p->n_list, &p->list_cap, sizeof(*p->list));
-	p->list[p->n_list++] = location;
+	*MEM_APPEND(p->list, p->n_list, p->list_cap) = location;
 }
 
 static void list_lone_frame(struct pprof *p, const struct frame *frame)

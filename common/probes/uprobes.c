@@ -262,8 +262,7 @@ int uprobes_prepare(struct uprobes_programs *programs)
 
 static void keep_link(struct uprobes *uprobes, int fd)
 {
-	uprobes->fds = mem_grow(uprobes->fds, uprobes->n, &uprobes->cap, sizeof(*uprobes->fds));
-	uprobes->fds[uprobes->n++] = fd;
+	*MEM_APPEND(uprobes->fds, uprobes->n, uprobes->cap) = fd;
 }
 
 static void drop_links(struct uprobes *uprobes, size_t kept)

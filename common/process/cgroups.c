@@ -94,8 +94,7 @@ static pid_t *read_list(const char *path, pid_t *pids, size_t *n, size_t *cap)
 	while (text && (line = strsep(&rest, "\n"))) {
 		if (!*line)
 			continue;
-		pids = mem_grow(pids, *n, cap, sizeof(*pids));
-		pids[(*n)++] = atoi(line);
+		*MEM_APPEND(pids, *n, *cap) = atoi(line);
 	}
 	free(text);
 	return pids;
@@ -258,8 +257,7 @@ static void look_again(struct cgroups *cgroups)
 	for_each_element(struct folder, folder, next, by_id, &cgroups->by_id) {
 		if (folder->cgroup.is_gone || is_there(cgroups, folder))
 			continue;
-		missing = mem_grow(missing, n, &cap, sizeof(struct folder *));
-		missing[n++] = folder;
+		*MEM_APPEND(missing, n, cap) = folder;
 	}
 	for (size_t i = 0; i < n; i++)
 		mark_gone(cgroups, missing[i]);

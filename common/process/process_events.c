@@ -44,9 +44,7 @@ char *event_queue_add(struct event_queue *queue, uint64_t time_ns, size_t size)
 		queue->bytes_cap = queue->bytes_cap ? 2 * queue->bytes_cap : 4096;
 		queue->bytes = mem_realloc(queue->bytes, queue->bytes_cap, 1);
 	}
-	queue->items =
-		mem_grow(queue->items, queue->n_items, &queue->items_cap, sizeof(*queue->items));
-	queue->items[queue->n_items++] =
+	*MEM_APPEND(queue->items, queue->n_items, queue->items_cap) =
 		(struct queued){ .time_ns = time_ns, .at = at, .size = size };
 	queue->n_bytes = need;
 	return queue->bytes + at;
@@ -174,8 +172,7 @@ static int open_ring(uint32_t cpu, void *arg)
 	}
 	ring.data = (char *)ring.page + page_bytes;
 	epoll_ctl(sb->epoll_fd, EPOLL_CTL_ADD, ring.fd, &readable);
-	sb->rings = mem_grow(sb->rings, sb->n_rings, &sb->rings_cap, sizeof(*sb->rings));
-	sb->rings[sb->n_rings++] = ring;
+	*MEM_APPEND(sb->rings, sb->n_rings, sb->rings_cap) = ring;
 	return 0;
 }
 

@@ -44,8 +44,7 @@ static void list_release(struct map_store *store, struct map_list *list)
 static void list_append(struct map_store *store, struct map_list *list,
 			const struct mapping_event *item)
 {
-	list->items = mem_grow(list->items, list->count, &list->capacity, sizeof(*list->items));
-	list->items[list->count++] = *item;
+	*MEM_APPEND(list->items, list->count, list->capacity) = *item;
 	store->n_events++;
 }
 

@@ -188,8 +188,7 @@ void mappings_parse(struct mappings *maps, const char *text, bool is_code_only)
 		if (is_code && mapping_is_memory(&m) && below.line)
 			m.below = copy_below(&below);
 		end = m.end;
-		maps->items = mem_grow(maps->items, maps->count, &cap, sizeof(m));
-		maps->items[maps->count++] = m;
+		*MEM_APPEND(maps->items, maps->count, cap) = m;
 	}
 }
 
@@ -226,8 +225,7 @@ static void append(struct list *list, const struct mapping *m)
 {
 	struct mappings *maps = list->maps;
 
-	maps->items = mem_grow(maps->items, maps->count, &list->cap, sizeof(*m));
-	maps->items[maps->count++] = *m;
+	*MEM_APPEND(maps->items, maps->count, list->cap) = *m;
 }
 
 static struct mapping as_mapping(const struct query *q, const char *name)

@@ -85,8 +85,7 @@ static pid_t *list_numbers(const char *path, size_t *n)
 	while (dir && (entry = readdir(dir))) {
 		if (!isdigit((unsigned char)entry->d_name[0]))
 			continue;
-		numbers = mem_grow(numbers, *n, &cap, sizeof(*numbers));
-		numbers[(*n)++] = atoi(entry->d_name);
+		*MEM_APPEND(numbers, *n, cap) = atoi(entry->d_name);
 	}
 	if (dir)
 		closedir(dir);

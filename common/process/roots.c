@@ -104,8 +104,7 @@ int roots_of(struct roots *roots, pid_t pid)
 			return roots->items[i].fd;
 		}
 	if (!err && roots->count < ROOTS_MAX) {
-		roots->items = mem_grow(roots->items, roots->count, &roots->cap, sizeof(root));
-		roots->items[roots->count++] = root;
+		*MEM_APPEND(roots->items, roots->count, roots->cap) = root;
 		return root.fd;
 	}
 	err = err ? err : -EMFILE;

@@ -31,18 +31,14 @@ static void add_leaderless(struct watch *watch, pid_t pid)
 	for (size_t i = 0; i < watch->n_leaderless; i++)
 		if (watch->leaderless[i] == pid)
 			return;
-	watch->leaderless = mem_grow(watch->leaderless, watch->n_leaderless, &watch->leaderless_cap,
-				     sizeof(pid));
-	watch->leaderless[watch->n_leaderless++] = pid;
+	*MEM_APPEND(watch->leaderless, watch->n_leaderless, watch->leaderless_cap) = pid;
 }
 
 static void doubt(pid_t pid, void *arg)
 {
 	struct watch *watch = arg;
 
-	watch->doubted =
-		mem_grow(watch->doubted, watch->n_doubted, &watch->doubted_cap, sizeof(pid));
-	watch->doubted[watch->n_doubted++] = pid;
+	*MEM_APPEND(watch->doubted, watch->n_doubted, watch->doubted_cap) = pid;
 }
 
 /* Lists the live processes, anew with each loss: a CPU may lose events several times in a batch. */

@@ -209,8 +209,7 @@ static void gather_pid(const void *key, const void *value, void *arg)
 	(void)value;
 	if (!pids->is_wanted(pid, pids->arg))
 		return;
-	pids->items = mem_grow(pids->items, pids->n, &pids->cap, sizeof(pid));
-	pids->items[pids->n++] = pid;
+	*MEM_APPEND(pids->items, pids->n, pids->cap) = pid;
 }
 
 void map_visit_pids(int fd, bool (*is_wanted)(pid_t pid, void *arg),

@@ -41,9 +41,7 @@ static void add_name(struct kernelbtf *kernelbtf, const char *text)
 
 	if (!*text)
 		return;
-	kernelbtf->names = mem_grow(kernelbtf->names, kernelbtf->n_names, &kernelbtf->names_cap,
-				    sizeof(*kernelbtf->names));
-	kernelbtf->names[kernelbtf->n_names++] = (struct name){
+	*MEM_APPEND(kernelbtf->names, kernelbtf->n_names, kernelbtf->names_cap) = (struct name){
 		.text = mem_strndup(text, flavor ? (size_t)(flavor - text) : strlen(text)),
 	};
 }

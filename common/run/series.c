@@ -268,9 +268,8 @@ static void add_file(struct series *series, const char *path)
 			drop_file(series, i);
 	if (lstat(path, &st))
 		return;
-	series->files =
-		mem_grow(series->files, series->n_files, &series->capacity, sizeof(*series->files));
-	series->files[series->n_files++] = (struct series_file){ mem_strdup(path), st };
+	*MEM_APPEND(series->files, series->n_files, series->capacity) =
+		(struct series_file){ mem_strdup(path), st };
 }
 
 static bool is_too_much(const struct series *series, uint64_t bytes)

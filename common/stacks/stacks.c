@@ -57,9 +57,7 @@ static void add_program(const struct bpf_program *program, void *arg)
 	for (__u32 i = 0; i < info.nr_jited_ksyms && i < FUNCTIONS_MAX; i++) {
 		if (!starts[i])
 			continue;
-		addrs->items =
-			mem_grow(addrs->items, addrs->count, &addrs->cap, sizeof(*addrs->items));
-		addrs->items[addrs->count++] = starts[i];
+		*MEM_APPEND(addrs->items, addrs->count, addrs->cap) = starts[i];
 	}
 }
 

@@ -132,8 +132,7 @@ static void on_changed(pid_t pid, void *arg)
 		return;
 	if (p)
 		p->is_listed = true;
-	us->changed = mem_grow(us->changed, us->n_changed, &us->changed_cap, sizeof(pid));
-	us->changed[us->n_changed++] = pid;
+	*MEM_APPEND(us->changed, us->n_changed, us->changed_cap) = pid;
 }
 
 /*

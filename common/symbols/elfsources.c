@@ -322,9 +322,8 @@ static unsigned int rank_symbol(const GElf_Sym *sym)
 
 static void add_candidate(struct elfsources *s, uint64_t addr, union candidate c)
 {
-	s->candidates = mem_grow(s->candidates, s->n_candidates, &s->candidates_cap,
-				 sizeof(*s->candidates));
-	s->candidates[s->n_candidates++] = (struct addr_item){ .addr = addr, .value = c.value };
+	*MEM_APPEND(s->candidates, s->n_candidates, s->candidates_cap) =
+		(struct addr_item){ .addr = addr, .value = c.value };
 }
 
 static void add_symbol(struct elfsources *s, enum symbol_source source, const GElf_Sym *sym)

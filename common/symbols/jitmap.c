@@ -333,9 +333,7 @@ static void add_piece(struct jitmap *map, uint64_t start, const struct cover *c)
 		map->pieces[map->n_pieces - 1] = piece;
 		return;
 	}
-	map->pieces =
-		mem_grow(map->pieces, map->n_pieces, &map->pieces_capacity, sizeof(*map->pieces));
-	map->pieces[map->n_pieces++] = piece;
+	*MEM_APPEND(map->pieces, map->n_pieces, map->pieces_capacity) = piece;
 }
 
 /* Removes the entries that end at or before addr. */

@@ -72,9 +72,7 @@ static void add_ranges(struct srclines *lines, Dwarf_Die *unit)
 
 	while ((at = dwarf_ranges(unit, at, &base, &range.start, &range.end)) > 0 &&
 	       lines->n_ranges < MAX_RANGES) {
-		lines->ranges = mem_grow(lines->ranges, lines->n_ranges, &lines->ranges_capacity,
-					 sizeof(*lines->ranges));
-		lines->ranges[lines->n_ranges++] = range;
+		*MEM_APPEND(lines->ranges, lines->n_ranges, lines->ranges_capacity) = range;
 	}
 }
 

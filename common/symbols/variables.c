@@ -81,8 +81,7 @@ static void add_name(const struct elfname *name, void *arg)
 	v->names_bytes += n;
 	if (!n || n > NAME_MAX_BYTES)
 		return;
-	v->named = mem_grow(v->named, v->n_named, &v->cap, sizeof(*v->named));
-	v->named[v->n_named++] =
+	*MEM_APPEND(v->named, v->n_named, v->cap) =
 		(struct named){ name->vaddr, name->bytes, mem_strndup(name->name, n) };
 }
 

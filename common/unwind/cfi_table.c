@@ -39,8 +39,7 @@ static uint32_t intern_rule(struct cfi_table *t, const struct unwind_rule *rule)
 
 	if (*recent && is_same_rule(&t->rules[*recent - 1], rule))
 		return *recent - 1;
-	t->rules = mem_grow(t->rules, t->n_rules, &t->rules_cap, sizeof(*t->rules));
-	t->rules[t->n_rules++] = *rule;
+	*MEM_APPEND(t->rules, t->n_rules, t->rules_cap) = *rule;
 	*recent = (uint32_t)t->n_rules;
 	return *recent - 1;
 }
@@ -82,8 +81,7 @@ int cfi_append(struct cfi_table *t, uint64_t vaddr, const struct unwind_rule *ru
 		return 0;
 	}
 	t->n_ends += rule->kind == UNWIND_END;
-	t->cells = mem_grow(t->cells, t->count, &t->cells_cap, sizeof(*t->cells));
-	t->cells[t->count++] =
+	*MEM_APPEND(t->cells, t->count, t->cells_cap) =
 		(struct cfi_cell){ (uint32_t)(vaddr - t->base), intern_rule(t, rule) };
 	return 0;
 }

@@ -130,8 +130,7 @@ static int add_cie(struct walk *w, struct record *r)
 
 	if (eh->n_cies == CIES_MAX)
 		return -EFBIG;
-	eh->cies = mem_grow(eh->cies, eh->n_cies, &w->cies_cap, sizeof(*eh->cies));
-	cie = &eh->cies[eh->n_cies++];
+	cie = MEM_APPEND(eh->cies, eh->n_cies, w->cies_cap);
 	*cie = (struct eh_cie){ .at = r->at };
 	cie->is_readable = read_cie(eh->machine, cie, &r->body);
 	eh->n_bad += !cie->is_readable;

@@ -122,8 +122,7 @@ static uint64_t define_stack(struct snapshot *s, const uint64_t *words, size_t n
 
 static void append_frame(struct snapshot *s, const struct frame *frame)
 {
-	s->frames = mem_grow(s->frames, s->n_frames, &s->frames_cap, sizeof(*s->frames));
-	s->frames[s->n_frames++] = *frame;
+	*MEM_APPEND(s->frames, s->n_frames, s->frames_cap) = *frame;
 }
 
 static void append_user(struct snapshot *s, uint64_t stack_id)
@@ -189,8 +188,7 @@ static void note_waiter(struct snapshot *s, const struct thread_state *t, uint64
 	waiter.kind = lock_kind_name(LOCK_FUTEX, frames, frames ? n : 0);
 	waiter.lock = lock_names_find(s->lock_names, t->pid, 0, lock_kind_base(addr, waiter.kind),
 				      is_private);
-	s->waiters = mem_grow(s->waiters, s->n_waiters, &s->waiters_cap, sizeof(*s->waiters));
-	s->waiters[s->n_waiters++] = waiter;
+	*MEM_APPEND(s->waiters, s->n_waiters, s->waiters_cap) = waiter;
 }
 
 static void append_kernel(struct snapshot *s, const struct thread_state *t)
@@ -346,8 +344,7 @@ int snapshot_take(struct snapshot *s, pid_t pid)
 	if (maps)
 		take_goroutines(s, maps, &taken);
 	maps_release(maps);
-	s->taken = mem_grow(s->taken, s->n_taken, &s->taken_cap, sizeof(*s->taken));
-	s->taken[s->n_taken++] = taken;
+	*MEM_APPEND(s->taken, s->n_taken, s->taken_cap) = taken;
 	return 0;
 }
 

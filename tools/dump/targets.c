@@ -12,8 +12,7 @@ static int add_pid(uint64_t value, void *arg)
 {
 	struct targets *targets = arg;
 
-	targets->pids = mem_grow(targets->pids, targets->n, &targets->cap, sizeof(*targets->pids));
-	targets->pids[targets->n++] = (pid_t)value;
+	*MEM_APPEND(targets->pids, targets->n, targets->cap) = (pid_t)value;
 	return 0;
 }
 

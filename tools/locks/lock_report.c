@@ -181,8 +181,7 @@ static void collect(const void *key, const void *sum, void *arg)
 	struct counted_list *list = arg;
 	struct counted *counted;
 
-	list->items = mem_grow(list->items, list->count, &list->cap, sizeof(*list->items));
-	counted = &list->items[list->count++];
+	counted = MEM_APPEND(list->items, list->count, list->cap);
 	memcpy(&counted->key, key, sizeof(counted->key));
 	memcpy(&counted->sum, sum, sizeof(counted->sum));
 	counted->tid = (pid_t)counted->key.stack.tid;
@@ -195,9 +194,7 @@ static void add_waiter(struct locks *locks, const struct counted *counted,
 	const struct lock_key *key = &counted->key;
 	struct lock_waiter *w;
 
-	locks->waiters = mem_grow(locks->waiters, locks->n_waiters, &locks->max_waiters,
-				  sizeof(*locks->waiters));
-	w = &locks->waiters[locks->n_waiters++];
+	w = MEM_APPEND(locks->waiters, locks->n_waiters, locks->max_waiters);
 	*w = (struct lock_waiter){ .pid = (pid_t)key->stack.tgid,
 				   .tid = counted->tid,
 				   .addr = key->lock.addr,

@@ -99,8 +99,7 @@ static void add_waker(struct row *row, const struct lock_key *key, const struct 
 {
 	struct waker *waker;
 
-	row->wakers = mem_grow(row->wakers, row->n_wakers, &row->cap, sizeof(*row->wakers));
-	waker = &row->wakers[row->n_wakers++];
+	waker = MEM_APPEND(row->wakers, row->n_wakers, row->cap);
 	*waker = (struct waker){ .tgid = key->lock.waker_tgid,
 				 .stack_id = key->stack.waker_id,
 				 .sums = *sums };

@@ -249,9 +249,7 @@ static void add_alias(struct alloc_function *f, enum alloc_kind kind, const char
 
 static void add_function(struct allocators *a, const struct alloc_function *function)
 {
-	a->functions =
-		mem_grow(a->functions, a->n_functions, &a->functions_cap, sizeof(*a->functions));
-	a->functions[a->n_functions++] = *function;
+	*MEM_APPEND(a->functions, a->n_functions, a->functions_cap) = *function;
 }
 
 /* Returns true at the limit of functions per file: a forged file must not keep the tracer busy. */
@@ -354,8 +352,7 @@ static void add_file(struct allocators *a, const struct allocators_request *requ
 	};
 	struct alloc_file *file;
 
-	a->files = mem_grow(a->files, a->n_files, &a->files_cap, sizeof(*a->files));
-	file = &a->files[a->n_files++];
+	file = MEM_APPEND(a->files, a->n_files, a->files_cap);
 	*file = *found;
 	file->path = mem_strdup(found->path);
 	file->fd = fd;

@@ -98,8 +98,7 @@ static struct block_sum *find_sum(struct block_sums *sums, uint64_t id, uint64_t
 	sum->tgid = tgid;
 	sum->youngest_ms = UINT64_MAX;
 	idmap_add(&sums->by_id, id, sum);
-	sums->items = mem_grow(sums->items, sums->count, &sums->cap, sizeof(*sums->items));
-	sums->items[sums->count++] = sum;
+	*MEM_APPEND(sums->items, sums->count, sums->cap) = sum;
 	return sum;
 }
 

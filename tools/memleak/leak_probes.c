@@ -558,9 +558,7 @@ static void drop_links(struct leak_probes *probes, struct uprobes *links)
 {
 	if (!links)
 		return;
-	probes->closing = mem_grow(probes->closing, probes->n_closing, &probes->closing_cap,
-				   sizeof(struct uprobes *));
-	probes->closing[probes->n_closing++] = links;
+	*MEM_APPEND(probes->closing, probes->n_closing, probes->closing_cap) = links;
 }
 
 static void drop_probes(struct alloc_file *file, void *arg)

@@ -107,9 +107,8 @@ static struct owner *find_owner(struct leak_report *report, pid_t tgid)
 static void show_block(struct leak_report *report, uint64_t addr, uint64_t bytes,
 		       const struct block_sum *sum)
 {
-	report->shown = mem_grow(report->shown, report->n_shown, &report->shown_cap,
-				 sizeof(*report->shown));
-	report->shown[report->n_shown++] = (struct shown_block){ addr, bytes, sum };
+	*MEM_APPEND(report->shown, report->n_shown, report->shown_cap) =
+		(struct shown_block){ addr, bytes, sum };
 }
 
 /* Returns true if a block is too young to be shown; blocks of exited processes never are. */

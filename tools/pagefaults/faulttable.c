@@ -180,8 +180,7 @@ static void collect_row(const void *key, const void *value, void *arg)
 	struct row_list *list = arg;
 	struct fault_row *row;
 
-	list->rows = mem_grow(list->rows, list->count, &list->cap, sizeof(*list->rows));
-	row = &list->rows[list->count++];
+	row = MEM_APPEND(list->rows, list->count, list->cap);
 	memcpy(&row->key, key, sizeof(row->key));
 	memcpy(&row->sum, value, sizeof(row->sum));
 }

@@ -50,9 +50,7 @@ static void add_waiter(struct held_locks *held, pid_t pid, pid_t tid)
 		return;
 	waiter.lock = lock_names_find(held->names, pid, 0, waiter.addr,
 				      call.args[1] & FUTEX_PRIVATE_FLAG);
-	held->waiters = mem_grow(held->waiters, held->n_waiters, &held->waiters_cap,
-				 sizeof(*held->waiters));
-	held->waiters[held->n_waiters++] = waiter;
+	*MEM_APPEND(held->waiters, held->n_waiters, held->waiters_cap) = waiter;
 }
 
 /* Counts an owner, whose text it frees. */

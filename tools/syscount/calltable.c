@@ -60,8 +60,7 @@ static struct entry *add_entry(struct calltable *table, const struct call_key *k
 {
 	struct entry *entry;
 
-	table->entries = mem_grow(table->entries, table->count, &table->cap, sizeof(*entry));
-	entry = &table->entries[table->count++];
+	entry = MEM_APPEND(table->entries, table->count, table->cap);
 	*entry = (struct entry){ .key = *key };
 	return entry;
 }
@@ -197,9 +196,7 @@ static void shrink(struct calltable *table)
 void calltable_take(struct calltable *table, struct calltable *from)
 {
 	for (size_t i = 0; i < from->count; i++) {
-		table->entries = mem_grow(table->entries, table->count, &table->cap,
-					  sizeof(*table->entries));
-		table->entries[table->count++] = from->entries[i];
+		*MEM_APPEND(table->entries, table->count, table->cap) = from->entries[i];
 	}
 	from->count = 0;
 	join_equal(table);
@@ -246,8 +243,7 @@ static struct row *last_row(struct rows *rows, const struct entry *entry, enum p
 	if (last && !(part == PART_CALLS ? compare_but_error(&last->key, &entry->key)
 					 : compare_keys(&last->key, &entry->key)))
 		return last;
-	rows->items = mem_grow(rows->items, rows->count, &rows->cap, sizeof(*rows->items));
-	last = &rows->items[rows->count++];
+	last = MEM_APPEND(rows->items, rows->count, rows->cap);
 	*last = (struct row){ .key = entry->key };
 	return last;
 }

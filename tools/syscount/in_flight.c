@@ -36,9 +36,8 @@ void in_flight_free(struct in_flight *flights)
 
 void in_flight_add(struct in_flight *flights, const struct call_flight *flight)
 {
-	flights->items =
-		mem_grow(flights->items, flights->count, &flights->cap, sizeof(*flights->items));
-	flights->items[flights->count++] = (struct item){ .flight = *flight };
+	*MEM_APPEND(flights->items, flights->count, flights->cap) =
+		(struct item){ .flight = *flight };
 }
 
 size_t in_flight_count(const struct in_flight *flights)
@@ -88,8 +87,7 @@ static struct ksyms *find_names(const struct in_flight *flights, struct kernelna
 		const struct call_flight *flight = &flights->items[i].flight;
 
 		for (size_t k = 0; k < flight->n_words; k++) {
-			addrs = mem_grow(addrs, n, &cap, sizeof(*addrs));
-			addrs[n++] = flight->words[k] - 1;
+			*MEM_APPEND(addrs, n, cap) = flight->words[k] - 1;
 		}
 	}
 	ksyms = kernelnames_for(names, addrs, n);

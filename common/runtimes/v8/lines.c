@@ -82,8 +82,7 @@ static void find_ends(struct script *script, const struct v8_bytes *text)
 	for (size_t i = 0; i < text->n; i++) {
 		if (!ends_line(characters, i, text->n))
 			continue;
-		script->ends = mem_grow(script->ends, script->n, &cap, sizeof(*script->ends));
-		script->ends[script->n++] = (uint32_t)i;
+		*MEM_APPEND(script->ends, script->n, cap) = (uint32_t)i;
 	}
 }
 
