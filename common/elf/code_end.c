@@ -6,8 +6,8 @@
  */
 #include <elf.h>
 #include <stdbool.h>
-#include <string.h>
 
+#include "base/load.h"
 #include "elf/arm64_branch.h"
 #include "elf/code_end.h"
 #include "elf/x86_decode.h"
@@ -78,7 +78,7 @@ static struct step read_arm64(const uint8_t *code, size_t size)
 
 	if (size < sizeof(word))
 		return step;
-	memcpy(&word, code, sizeof(word));
+	word = load_u32(code);
 	step.bytes = sizeof(word);
 	step.is_end = arm64_ends_path(word);
 	step.is_call = arm64_is_call(word);

@@ -7,10 +7,10 @@
 #ifndef DWARF_READ_H
 #define DWARF_READ_H
 
-#include <endian.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
+
+#include "base/load.h"
 
 struct cursor {
 	const uint8_t *p, *end;
@@ -89,31 +89,22 @@ static inline uint8_t cursor_u8(struct cursor *c)
 static inline uint16_t cursor_u16(struct cursor *c)
 {
 	const uint8_t *p = cursor_skip(c, sizeof(uint16_t));
-	uint16_t v = 0;
 
-	if (p)
-		memcpy(&v, p, sizeof(v));
-	return le16toh(v);
+	return p ? load_u16(p) : 0;
 }
 
 static inline uint32_t cursor_u32(struct cursor *c)
 {
 	const uint8_t *p = cursor_skip(c, sizeof(uint32_t));
-	uint32_t v = 0;
 
-	if (p)
-		memcpy(&v, p, sizeof(v));
-	return le32toh(v);
+	return p ? load_u32(p) : 0;
 }
 
 static inline uint64_t cursor_u64(struct cursor *c)
 {
 	const uint8_t *p = cursor_skip(c, sizeof(uint64_t));
-	uint64_t v = 0;
 
-	if (p)
-		memcpy(&v, p, sizeof(v));
-	return le64toh(v);
+	return p ? load_u64(p) : 0;
 }
 
 /* Reads a LEB128 number. Ten bytes hold 64 bits; longer numbers, even if only padded, fail. */

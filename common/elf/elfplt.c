@@ -10,6 +10,7 @@
 
 #include "base/addrsort.h"
 #include "base/array.h"
+#include "base/load.h"
 #include "base/mem.h"
 #include "elf/elfplt.h"
 #include "elf/elfsymtab.h"
@@ -42,11 +43,6 @@ struct reader {
 	size_t n_found, found_cap;
 };
 
-static uint32_t read_u32(const uint8_t *p)
-{
-	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
 static void add_stub(struct reader *r, struct stub stub)
 {
 	*MEM_APPEND(r->stubs, r->n_stubs, r->stubs_cap) = stub;
@@ -71,7 +67,7 @@ static bool decode_x86(const uint8_t *code, const uint8_t *end, uint64_t vaddr, 
 
 	*stub = (struct stub){ .vaddr = vaddr, .index = NO_INDEX };
 	if (has_endbr && end - p >= 6 && take(&p, end, "\x68", 1)) {
-		stub->index = read_u32(p);
+		stub->index = load_u32(p);
 		p += 4;
 		take(&p, end, "\xf2", 1);
 		return take(&p, end, "\xe9", 1);
@@ -81,7 +77,7 @@ static bool decode_x86(const uint8_t *code, const uint8_t *end, uint64_t vaddr, 
 	take(&p, end, "\xf2", 1);
 	if (!take(&p, end, "\xff\x25", 2) || end - p < 4)
 		return false;
-	stub->word = vaddr + (uint64_t)(p + 4 - code) + (uint64_t)(int64_t)(int32_t)read_u32(p);
+	stub->word = vaddr + (uint64_t)(p + 4 - code) + (uint64_t)(int64_t)(int32_t)load_u32(p);
 	return true;
 }
 
@@ -97,7 +93,7 @@ static void decode_x86_section(struct reader *r, const uint8_t *code, size_t siz
 /* Decodes adrp x16, PAGE; ldr x17, [x16, #N]; ..., which may follow a bti c. */
 static bool decode_arm64(const uint8_t *code, uint64_t vaddr, struct stub *stub)
 {
-	uint32_t adrp = read_u32(code), ldr = read_u32(code + 4);
+	uint32_t adrp = load_u32(code), ldr = load_u32(code + 4);
 	uint64_t page;
 
 	if ((adrp & 0x9f00001f) != 0x90000010 || (ldr & 0xffc003ff) != 0xf9400211)
@@ -119,7 +115,7 @@ static void decode_arm64_section(struct reader *r, const uint8_t *code, size_t s
 	for (size_t at = 0; at + 8 <= size; at += 4) {
 		if (!decode_arm64(code + at, vaddr + at, &stub))
 			continue;
-		if (at >= 4 && read_u32(code + at - 4) == ARM64_BTI_C)
+		if (at >= 4 && load_u32(code + at - 4) == ARM64_BTI_C)
 			stub.vaddr -= 4;
 		add_stub(r, stub);
 	}

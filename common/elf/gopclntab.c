@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/load.h"
 #include "elf/elfrelative.h"
 #include "elf/gopclntab.h"
 
@@ -43,22 +44,6 @@ struct go_call {
 	int32_t name;
 	uint32_t pc; /* relative to the function's start */
 };
-
-static uint32_t go_u32(const uint8_t *p)
-{
-	uint32_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
-static uint64_t go_u64(const uint8_t *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
 
 /*
  * Fields of struct moduledata (src/runtime/symtab.go), in words. Their offsets are the same since
@@ -134,7 +119,7 @@ static struct region region_of_segment(const Elf64_Phdr *ph)
 static const struct go_layout *layout_of(const uint8_t *header)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(layouts); i++)
-		if (layouts[i].magic == go_u32(header))
+		if (layouts[i].magic == load_u32(header))
 			return &layouts[i];
 	return NULL;
 }
@@ -174,17 +159,17 @@ static bool read_single_part(struct gopclntab *g)
 		g->layout->functab_at + (2 * (uint64_t)g->n_funcs + 1) * g->layout->entry_bytes;
 
 	g->functab = g->names = g->values = (struct go_span){ g->bytes, g->size };
-	return at + 4 <= g->size && cut(g, &g->files, go_u32(g->bytes + at), g->size);
+	return at + 4 <= g->size && cut(g, &g->files, load_u32(g->bytes + at), g->size);
 }
 
 static bool read_parts(struct gopclntab *g)
 {
 	const uint8_t *at = g->bytes + g->layout->parts_at;
-	uint64_t names = go_u64(at), units = go_u64(at + 8), files = go_u64(at + 16),
-		 values = go_u64(at + 24), functab = go_u64(at + 32);
+	uint64_t names = load_u64(at), units = load_u64(at + 8), files = load_u64(at + 16),
+		 values = load_u64(at + 24), functab = load_u64(at + 32);
 
 	if (g->layout->entry_bytes == 4)
-		g->text = go_u64(at - 8);
+		g->text = load_u64(at - 8);
 	return cut(g, &g->names, names, units) && cut(g, &g->units, units, files) &&
 	       cut(g, &g->files, files, values) && cut(g, &g->values, values, functab) &&
 	       cut(g, &g->functab, functab, g->size);
@@ -196,7 +181,7 @@ static bool read_header(struct gopclntab *g)
 		return false;
 	g->layout = layout_of(g->bytes);
 	g->quantum = quantum_of(&g->elf);
-	g->n_funcs = go_u64(g->bytes + 8);
+	g->n_funcs = load_u64(g->bytes + 8);
 	if (!g->n_funcs || g->n_funcs > g->size / 8 ||
 	    !(g->layout->parts_at ? read_parts(g) : read_single_part(g)) ||
 	    g->layout->functab_at + (2 * g->n_funcs + 1) * g->layout->entry_bytes > g->functab.size)
@@ -326,7 +311,7 @@ static int find_table(struct gopclntab *g, const struct elfrelative *relative)
 
 static uint64_t module_word(const uint8_t *module, size_t i)
 {
-	return go_u64(module + 8 * i);
+	return load_u64(module + 8 * i);
 }
 
 static bool is_module(const struct gopclntab *g, const uint8_t *p)
@@ -392,8 +377,9 @@ static int find_text(struct gopclntab *g, const struct elfrelative *relative)
 	if (!find_module(g, relative, module))
 		return -ENOTSUP;
 	g->text = module_word(module, MODULE_TEXT);
-	return g->text + go_u32(g->functab.bytes) == module_word(module, MODULE_MIN_PC) ? 0
-											: -ENOTSUP;
+	return g->text + load_u32(g->functab.bytes) == module_word(module, MODULE_MIN_PC)
+		       ? 0
+		       : -ENOTSUP;
 }
 
 bool gopclntab_exists(const struct elf64 *elf)
@@ -448,7 +434,7 @@ static uint64_t entry_of(const struct gopclntab *g, size_t i)
 {
 	const uint8_t *p = functab_entry(g, i);
 
-	return g->layout->entry_bytes == 4 ? g->text + go_u32(p) : go_u64(p);
+	return g->layout->entry_bytes == 4 ? g->text + load_u32(p) : load_u64(p);
 }
 
 /* Locates the arrays after struct _func: offsets of value tables, then aligned pointers. */
@@ -474,12 +460,12 @@ static bool read_func(const struct gopclntab *g, uint64_t at, struct go_func *f)
 		return false;
 	p = g->functab.bytes + at + layout->entry_bytes;
 	ids = p + layout->func_words * 4;
-	f->name = (int32_t)go_u32(p);
-	f->frame_sizes = (int32_t)go_u32(p + 12);
-	f->file_numbers = (int32_t)go_u32(p + 16);
-	f->lines = (int32_t)go_u32(p + 20);
-	f->n_values = go_u32(p + 24);
-	f->unit = layout->has_units ? go_u32(p + 28) : 0;
+	f->name = (int32_t)load_u32(p);
+	f->frame_sizes = (int32_t)load_u32(p + 12);
+	f->file_numbers = (int32_t)load_u32(p + 16);
+	f->lines = (int32_t)load_u32(p + 20);
+	f->n_values = load_u32(p + 24);
+	f->unit = layout->has_units ? load_u32(p + 28) : 0;
 	f->id = ids[0];
 	f->flags = layout->has_units ? ids[1] : 0; /* always zero in Go 1.16 */
 	f->n_pointers = ids[3];
@@ -496,7 +482,7 @@ bool gopclntab_func(const struct gopclntab *g, size_t i, struct go_func *f)
 	f->end = entry_of(g, i + 1);
 	p = functab_entry(g, i) + g->layout->entry_bytes;
 	return f->start < f->end &&
-	       read_func(g, g->layout->entry_bytes == 4 ? go_u32(p) : go_u64(p), f);
+	       read_func(g, g->layout->entry_bytes == 4 ? load_u32(p) : load_u64(p), f);
 }
 
 bool gopclntab_find(const struct gopclntab *g, uint64_t vaddr, struct go_func *f)
@@ -608,9 +594,9 @@ static int32_t value_at(const struct gopclntab *g, const struct go_func *f, int3
 /* Finds a file before Go 1.16: `files` has a count, then offsets in the table, numbered from 1. */
 static const char *single_part_file(const struct gopclntab *g, uint32_t number)
 {
-	if (g->files.size < 4 || number >= go_u32(g->files.bytes) || number >= g->files.size / 4)
+	if (g->files.size < 4 || number >= load_u32(g->files.bytes) || number >= g->files.size / 4)
 		return NULL;
-	return string_at(&g->names, go_u32(g->files.bytes + 4 * (size_t)number));
+	return string_at(&g->names, load_u32(g->files.bytes + 4 * (size_t)number));
 }
 
 const char *gopclntab_file(const struct gopclntab *g, const struct go_func *f, uint64_t vaddr)
@@ -622,8 +608,9 @@ const char *gopclntab_file(const struct gopclntab *g, const struct go_func *f, u
 		return NULL;
 	if (!g->layout->has_units)
 		return single_part_file(g, (uint32_t)number);
-	return index < g->units.size / 4 ? string_at(&g->files, go_u32(g->units.bytes + 4 * index))
-					 : NULL;
+	return index < g->units.size / 4
+		       ? string_at(&g->files, load_u32(g->units.bytes + 4 * index))
+		       : NULL;
 }
 
 /* ---- inlined calls ---- */
@@ -638,11 +625,11 @@ static bool find_calls(const struct gopclntab *g, const struct go_func *f, uint6
 	if (f->n_pointers <= i)
 		return false;
 	if (g->layout->entry_bytes == 8) {
-		*vaddr = go_u64(p + 8 * i);
+		*vaddr = load_u64(p + 8 * i);
 		return *vaddr;
 	}
-	*vaddr = gofunc + go_u32(p + 4 * i);
-	return go_u32(p + 4 * i) != UINT32_MAX;
+	*vaddr = gofunc + load_u32(p + 4 * i);
+	return load_u32(p + 4 * i) != UINT32_MAX;
 }
 
 /* Reads inlined call number `index` of a function, relative to gofunc. False: none, or broken. */
@@ -659,8 +646,8 @@ static bool read_call(const struct gopclntab *g, const struct go_func *f, uint64
 			     layout->call_bytes, layout->call_bytes);
 	if (!p)
 		return false;
-	call->name = (int32_t)go_u32(p + layout->call_name_at);
-	call->pc = go_u32(p + layout->call_pc_at);
+	call->name = (int32_t)load_u32(p + layout->call_name_at);
+	call->pc = load_u32(p + layout->call_pc_at);
 	free(p);
 	return true;
 }
@@ -683,7 +670,7 @@ static bool is_gofunc(const struct gopclntab *g, uint64_t gofunc)
 
 	for (size_t i = 0; i < g->n_funcs && n_checked < CHECKED_CALLS; i++) {
 		if (!gopclntab_func(g, i, &f) || f.n_values <= GO_CALLS_VALUES ||
-		    !go_u32(g->functab.bytes + f.values_at + 4 * GO_CALLS_VALUES))
+		    !load_u32(g->functab.bytes + f.values_at + 4 * GO_CALLS_VALUES))
 			continue;
 		if (!read_call(g, &f, gofunc, 0, &call) || !is_name_start(g, call.name) ||
 		    call.pc >= f.end - f.start)
@@ -734,7 +721,7 @@ static bool find_call(const struct gopclntab *g, const struct go_func *f, uint64
 
 	if (!g->has_calls || f->n_values <= GO_CALLS_VALUES)
 		return false;
-	index = value_at(g, f, (int32_t)go_u32(values + 4 * GO_CALLS_VALUES), vaddr);
+	index = value_at(g, f, (int32_t)load_u32(values + 4 * GO_CALLS_VALUES), vaddr);
 	return index >= 0 && read_call(g, f, g->gofunc, (uint32_t)index, call) &&
 	       call->pc < f->end - f->start;
 }

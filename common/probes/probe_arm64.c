@@ -8,8 +8,8 @@
  * arch/arm64/kernel/probes/decode-insn.c from 5.4 to about 6.17; tests/live/probes_test tries them
  * on the running kernel, and lab/probes/cost shows which are emulated.
  */
-#include <string.h>
 
+#include "base/load.h"
 #include "probes/probe_machine.h"
 
 #define INSN_BYTES	4
@@ -116,13 +116,10 @@ static size_t find_limit(const uint8_t *code, size_t size)
 {
 	size_t limit = PROBE_MAX_OFFSET;
 	int32_t distance;
-	uint32_t word;
 
-	for (size_t at = 0; size - at >= sizeof(word); at += INSN_BYTES) {
-		memcpy(&word, code + at, sizeof(word));
-		if (read_distance(word, &distance))
+	for (size_t at = 0; size - at >= INSN_BYTES; at += INSN_BYTES)
+		if (read_distance(load_u32(code + at), &distance))
 			probe_note_target(&limit, at, distance);
-	}
 	return limit;
 }
 
@@ -352,7 +349,7 @@ static bool read_step(struct probe_step *step, const uint8_t *code, size_t size)
 
 	if (size < sizeof(word))
 		return false;
-	memcpy(&word, code, sizeof(word));
+	word = load_u32(code);
 	step->bytes = INSN_BYTES;
 	step->kind = kind_of(word);
 	step->is_skippable = read_effect(&step->effect, word);

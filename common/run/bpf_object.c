@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/load.h"
 #include "base/mem.h"
 #include "base/msg.h"
 #include "run/bpf_object.h"
@@ -47,11 +48,9 @@ static bool inflate_all(const unsigned char *packed, size_t packed_bytes, void *
 /* The gzip format ends with the unpacked size (RFC 1952, 2.3.1). */
 void *unpack(const unsigned char *packed, size_t packed_bytes, size_t *bytes)
 {
-	uint32_t size;
-	void *out;
+	uint32_t size = load_u32(packed + packed_bytes - sizeof(size));
+	void *out = mem_realloc(NULL, size, 1);
 
-	memcpy(&size, packed + packed_bytes - sizeof(size), sizeof(size));
-	out = mem_realloc(NULL, size, 1);
 	if (!inflate_all(packed, packed_bytes, out, size)) {
 		msg_error("embedded BPF object: corrupt (reinstall tracelets)");
 		exit(1);

@@ -6,8 +6,8 @@
  * goroutine, g, is in x28. The names in comments are those of runtime/asm_arm64.s; the instructions
  * are encoded as in the Arm Architecture Reference Manual, C4.1.
  */
-#include <string.h>
 
+#include "base/load.h"
 #include "unwind/go_code.h"
 
 #define INSN_BYTES	4
@@ -76,12 +76,9 @@ static struct insn decode(uint32_t word)
 /* Decodes the instruction at an offset; INSN_OTHER outside of the code. */
 static struct insn insn_at(const struct go_code *code, size_t at)
 {
-	uint32_t word;
-
-	if (at > code->size || code->size - at < sizeof(word))
+	if (at > code->size || code->size - at < INSN_BYTES)
 		return (struct insn){ .class = INSN_OTHER };
-	memcpy(&word, code->bytes + at, sizeof(word));
-	return decode(word);
+	return decode(load_u32(code->bytes + at));
 }
 
 static bool is_access(const struct insn *insn, enum insn_class class, uint8_t base)

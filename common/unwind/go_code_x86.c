@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/load.h"
 #include "elf/x86_decode.h"
 #include "unwind/go_code.h"
 
@@ -59,14 +60,6 @@ struct place {
 	int32_t distance;
 };
 
-static int32_t word_at(const uint8_t *bytes)
-{
-	int32_t word;
-
-	memcpy(&word, bytes, sizeof(word));
-	return word;
-}
-
 /* Reads the SIB byte: the base (5 in mode 0: none). False: it has an index register. */
 static bool read_sib(const struct x86_insn *insn, uint8_t sib, uint8_t *base)
 {
@@ -91,7 +84,7 @@ static bool read_place(const struct step *step, struct place *place)
 	if (mode == 1)
 		place->distance = (*p ^ 0x80) - 0x80; /* sign extension */
 	else if (mode == 2 || place->base == NO_REGISTER)
-		place->distance = word_at(p);
+		place->distance = (int32_t)load_u32(p);
 	return true;
 }
 
@@ -215,7 +208,7 @@ static bool reads_g(const struct step *before, const struct step *step, int32_t 
 	if (!is_wide(&before->insn, OPCODE_IMMEDIATE) || x86_rm_is_memory(&before->insn) ||
 	    x86_rm(&before->insn) != place.base)
 		return false;
-	*tls += word_at(before->start + before->insn.modrm_at + 1);
+	*tls += (int32_t)load_u32(before->start + before->insn.modrm_at + 1);
 	return true;
 }
 

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/load.h"
 #include "elf/arm64_branch.h"
 #include "elf/x86_decode.h"
 #include "unwind/musl_code.h"
@@ -177,10 +178,7 @@ static void scan_x86(struct scan *s)
 
 static uint32_t word_at(const struct scan *s, size_t i)
 {
-	uint32_t word;
-
-	memcpy(&word, s->code + i * sizeof(word), sizeof(word));
-	return word;
+	return load_u32(s->code + i * ARM64_INSN_BYTES);
 }
 
 /* Matches mov x29, #0; mov x30, #0; mov x0, sp. */

@@ -15,6 +15,7 @@
 #include "abi/unwind_layout.h"
 #include "base/clock.h"
 #include "base/container.h"
+#include "base/load.h"
 #include "base/mem.h"
 #include "base/peek.h"
 #include "runtimes/go/goroutines.h"
@@ -74,10 +75,7 @@ struct go_goroutines {
 
 static uint64_t g_word(const uint8_t *g, size_t at)
 {
-	uint64_t word;
-
-	memcpy(&word, g + at, sizeof(word));
-	return word;
+	return load_u64(g + at);
 }
 
 static uint32_t g_status(const struct go_goroutines *g, const uint8_t *bytes)

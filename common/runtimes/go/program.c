@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/load.h"
 #include "base/mem.h"
 #include "base/peek.h"
 #include "elf/elfnames.h"
@@ -41,9 +42,8 @@ static void take_version(struct go_program *p, const char *text, size_t n)
 static void read_pointed_version(struct go_program *p, const uint8_t *header)
 {
 	char text[GO_VERSION_BYTES];
-	uint64_t at, string[2];
+	uint64_t at = load_u64(header + BUILDINFO_POINTER), string[2];
 
-	memcpy(&at, header + BUILDINFO_POINTER, sizeof(at));
 	if (peek_all(p->pid, at, string, sizeof(string)) && string[1] < sizeof(text) &&
 	    peek_all(p->pid, string[0], text, string[1]))
 		take_version(p, text, string[1]);

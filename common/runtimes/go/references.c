@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* References of code to variables; see references.h. */
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/load.h"
 #include "elf/x86_decode.h"
 #include "runtimes/go/references.h"
 
@@ -43,7 +43,7 @@ static bool x86_is_relative(const struct x86_insn *insn)
 static void find_x86(struct go_references *refs, const uint8_t *code, size_t size, uint64_t vaddr)
 {
 	struct x86_insn insn;
-	int32_t offset;
+	int64_t offset;
 
 	for (size_t at = 0; at < size; at += insn.bytes) {
 		if (!x86_decode(&insn, code + at, size - at)) {
@@ -52,9 +52,9 @@ static void find_x86(struct go_references *refs, const uint8_t *code, size_t siz
 		}
 		if (!x86_is_relative(&insn) || insn.modrm_at + 5 > insn.bytes)
 			continue;
-		memcpy(&offset, code + at + insn.modrm_at + 1, sizeof(offset));
-		add(refs, vaddr + at + insn.bytes + (uint64_t)(int64_t)offset,
-		    x86_access_bytes(&insn), x86_is_store(&insn));
+		offset = (int32_t)load_u32(code + at + insn.modrm_at + 1);
+		add(refs, vaddr + at + insn.bytes + (uint64_t)offset, x86_access_bytes(&insn),
+		    x86_is_store(&insn));
 	}
 }
 
@@ -152,7 +152,7 @@ static void find_arm64(struct go_references *refs, const uint8_t *code, size_t s
 	uint32_t insn;
 
 	for (size_t at = 0; at + sizeof(insn) <= size; at += sizeof(insn)) {
-		memcpy(&insn, code + at, sizeof(insn));
+		insn = load_u32(code + at);
 		if (!arm64_take_address(&regs, refs, insn, vaddr + at) &&
 		    !arm64_access(&regs, refs, insn) && !arm64_access_atomic(&regs, refs, insn))
 			arm64_forget(&regs, insn);

@@ -2,6 +2,7 @@
 /* Reads blobs; see blob.h. */
 #include <string.h>
 
+#include "base/load.h"
 #include "base/peek.h"
 #include "runtimes/hotspot/blob.h"
 
@@ -9,35 +10,19 @@
 #define HOPS_MAX     64
 #define NO_BLOCK     0xff
 
-static uint64_t u64_at(const uint8_t *bytes, size_t at)
-{
-	uint64_t word;
-
-	memcpy(&word, bytes + at, sizeof(word));
-	return word;
-}
-
-static uint32_t u32_at(const uint8_t *bytes, size_t at)
-{
-	uint32_t word;
-
-	memcpy(&word, bytes + at, sizeof(word));
-	return word;
-}
-
 static void fill(struct hotspot_blob *blob, const struct hotspot_layout *l, const uint8_t *bytes)
 {
-	uint64_t frame_bytes = (uint64_t)u32_at(bytes, l->frame_words) * sizeof(uint64_t);
+	uint64_t frame_bytes = (uint64_t)load_u32(bytes + l->frame_words) * sizeof(uint64_t);
 
-	blob->begin = l->has_code_addresses ? u64_at(bytes, l->code_begin)
-					    : blob->address + u32_at(bytes, l->code_begin);
-	blob->end = l->has_code_addresses ? u64_at(bytes, l->code_end)
-					  : blob->address + u32_at(bytes, l->code_end);
+	blob->begin = l->has_code_addresses ? load_u64(bytes + l->code_begin)
+					    : blob->address + load_u32(bytes + l->code_begin);
+	blob->end = l->has_code_addresses ? load_u64(bytes + l->code_end)
+					  : blob->address + load_u32(bytes + l->code_end);
 	blob->frame_bytes = frame_bytes < 1 << 20 ? (uint32_t)frame_bytes : 0;
-	blob->frame_complete = l->is_complete_short ? (int16_t)u32_at(bytes, l->frame_complete)
-						    : (int32_t)u32_at(bytes, l->frame_complete);
-	blob->compile_id = u32_at(bytes, l->compile_id);
-	blob->method = u64_at(bytes, l->method);
+	blob->frame_complete = l->is_complete_short ? (int16_t)load_u32(bytes + l->frame_complete)
+						    : (int32_t)load_u32(bytes + l->frame_complete);
+	blob->compile_id = load_u32(bytes + l->compile_id);
+	blob->method = load_u64(bytes + l->method);
 	if (blob->begin < blob->address || blob->end < blob->begin)
 		blob->end = blob->begin;
 }
@@ -48,7 +33,7 @@ uint64_t hotspot_blob_read(const struct hotspot_layout *layout, pid_t pid, uint6
 {
 	uint8_t bytes[HOTSPOT_BLOB_BYTES + sizeof(uint64_t)] = {};
 	size_t n = peek(pid, block, bytes, HOTSPOT_BLOB_BYTES), header = layout->header_bytes;
-	uint64_t segments = layout->block_used == 4 ? u32_at(bytes, 0) : u64_at(bytes, 0);
+	uint64_t segments = layout->block_used == 4 ? load_u32(bytes) : load_u64(bytes);
 
 	if (n < header || !segments || segments > SEGMENTS_MAX)
 		return 0;
@@ -59,7 +44,7 @@ uint64_t hotspot_blob_read(const struct hotspot_layout *layout, pid_t pid, uint6
 	if (!blob->is_used)
 		return segments;
 	fill(blob, layout, bytes);
-	n = peek(pid, u64_at(bytes, layout->name), blob->name, sizeof(blob->name) - 1);
+	n = peek(pid, load_u64(bytes + layout->name), blob->name, sizeof(blob->name) - 1);
 	blob->name[n] = 0;
 	return segments;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/load.h"
 #include "base/peek.h"
 #include "runtimes/hotspot/blob.h"
 #include "runtimes/hotspot/continuation.h"
@@ -33,7 +34,7 @@ static bool read_entry_offset(const struct search *s)
 
 	if (!at || at + sizeof(load) + sizeof(offset) > code + n)
 		return false;
-	memcpy(&offset, at + sizeof(load), sizeof(offset));
+	offset = load_u32(at + sizeof(load));
 	s->layout->thread_entry = (uint16_t)offset;
 	return offset <= UINT16_MAX;
 }

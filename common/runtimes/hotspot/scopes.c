@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Finds inlined methods; see scopes.h. */
-#include <string.h>
 
+#include "base/load.h"
 #include "base/peek.h"
 #include "runtimes/hotspot/blob.h"
 #include "runtimes/hotspot/method.h"
@@ -25,11 +25,9 @@ struct tables {
 
 static uint64_t field_u64(const struct hotspot_blob *blob, int32_t at)
 {
-	uint64_t value = 0;
+	bool is_inside = at >= 0 && at + sizeof(uint64_t) <= sizeof(blob->bytes);
 
-	if (at >= 0 && at + sizeof(value) <= sizeof(blob->bytes))
-		memcpy(&value, blob->bytes + at, sizeof(value));
-	return value;
+	return is_inside ? load_u64(blob->bytes + at) : 0;
 }
 
 static uint32_t field_u32(const struct hotspot_blob *blob, int32_t at)

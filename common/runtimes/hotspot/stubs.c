@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/load.h"
 #include "base/mem.h"
 #include "base/peek.h"
 #include "elf/x86_decode.h"
@@ -95,17 +96,14 @@ static bool is_at_sp(const struct step *step, int64_t *at)
 {
 	const uint8_t *p = step->code + step->insn.modrm_at;
 	uint8_t mode = step->insn.modrm >> 6;
-	int32_t far;
 
 	*at = 0;
 	if (mode == 3 || (step->insn.modrm & 7) != 4 || p[1] != 0x24 || step->insn.rex & 3)
 		return false;
 	if (mode == 1)
 		*at = (p[2] ^ 0x80) - 0x80;
-	if (mode == 2) {
-		memcpy(&far, p + 2, sizeof(far));
-		*at = far;
-	}
+	if (mode == 2)
+		*at = (int32_t)load_u32(p + 2);
 	return true;
 }
 
@@ -113,12 +111,8 @@ static bool is_at_sp(const struct step *step, int64_t *at)
 static int64_t immediate(const struct step *step)
 {
 	const uint8_t *p = step->code + step->insn.bytes;
-	int32_t n;
 
-	if (step->insn.opcode == 0x83)
-		return (p[-1] ^ 0x80) - 0x80;
-	memcpy(&n, p - sizeof(n), sizeof(n));
-	return n;
+	return step->insn.opcode == 0x83 ? (p[-1] ^ 0x80) - 0x80 : (int32_t)load_u32(p - 4);
 }
 
 static bool is_on_register(const struct step *step, uint8_t reg)

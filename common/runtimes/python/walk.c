@@ -2,10 +2,10 @@
 /* Walks Python frames from outside; see walk.h. */
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "abi/stack.h"
 #include "abi/unwind_regs.h"
+#include "base/load.h"
 #include "base/mem.h"
 #include "base/peek.h"
 #include "runtimes/python/walk.h"
@@ -37,14 +37,6 @@ static bool peek_word(const struct walk *w, uint64_t addr, uint64_t *word)
 	return read_bytes(w, addr, word, sizeof(*word));
 }
 
-static uint64_t word_at(const uint8_t *bytes, size_t at)
-{
-	uint64_t word;
-
-	memcpy(&word, bytes + at, sizeof(word));
-	return word;
-}
-
 /* ---- definitions ---- */
 
 /* Reads the characters of a str object, at most max bytes; of a long one the end, if wanted. */
@@ -69,7 +61,7 @@ static bool read_text(const struct walk *w, uint64_t at, struct python_text *tex
 
 static void read_lines(const struct walk *w, struct python_def *def)
 {
-	uint64_t table = word_at(w->code, w->thread->process.python.code_lines), n;
+	uint64_t table = load_u64(w->code + w->thread->process.python.code_lines), n;
 
 	def->n_lines = 0;
 	def->lines_kind = PYTHON_LINES_LOCATIONS;
@@ -83,7 +75,7 @@ static void read_lines(const struct walk *w, struct python_def *def)
 
 static bool is_shim(const struct walk *w)
 {
-	return word_at(w->code, PYTHON_CODE_FILENAME) == word_at(w->code, PYTHON_CODE_NAME) &&
+	return load_u64(w->code + PYTHON_CODE_FILENAME) == load_u64(w->code + PYTHON_CODE_NAME) &&
 	       !w->def.first_line;
 }
 
@@ -94,19 +86,19 @@ static bool define(struct walk *w, uint64_t code)
 	struct python_def *def = &w->def;
 
 	if (!read_bytes(w, code, w->code, sizeof(w->code)) ||
-	    word_at(w->code, PYTHON_TYPE) != l->code_type)
+	    load_u64(w->code + PYTHON_TYPE) != l->code_type)
 		return false;
-	memcpy(&def->first_line, w->code + l->code_first_line, sizeof(def->first_line));
+	def->first_line = load_u32(w->code + l->code_first_line);
 	def->def.fingerprint =
 		runtime_mix(runtime_mix(w->thread->process.serial, code), w->thread->base);
 	def->def.word = runtime_word(code, def->def.fingerprint);
 	def->def.kind = STACK_FUNCTION;
 	def->def.tgid = w->thread->tgid;
 	def->def.runtime = RUNTIME_PYTHON;
-	if (!read_text(w, word_at(w->code, l->code_name), &def->name_text, def->name,
+	if (!read_text(w, load_u64(w->code + l->code_name), &def->name_text, def->name,
 		       PYTHON_NAME_BYTES - 1, false))
 		return false;
-	def->has_file = read_text(w, word_at(w->code, l->code_file), &def->file_text, def->file,
+	def->has_file = read_text(w, load_u64(w->code + l->code_file), &def->file_text, def->file,
 				  PYTHON_FILE_END_BYTES, true);
 	read_lines(w, def);
 	w->thread->definer.define(&def->def, offsetof(struct python_def, lines) + def->n_lines,
@@ -212,15 +204,15 @@ static bool step(struct walk *w)
 		return false;
 	if (caller_is_wrong(w, frame))
 		return false;
-	w->frame = word_at(frame, l->frame_previous);
+	w->frame = load_u64(frame + l->frame_previous);
 	is_entry = frame[l->frame_owner] >= l->entry_owner;
 	if (is_entry && !l->ends_inside) {
 		end_segment(w, mark);
 		return !w->is_full;
 	}
-	code = word_at(frame, l->frame_code) & ~LAST_TAG;
-	w->has_not_begun = word_at(frame, l->frame_instr) < code + l->code_adaptive;
-	if (!w->is_full && !visit(w, code, word_at(frame, l->frame_instr)))
+	code = load_u64(frame + l->frame_code) & ~LAST_TAG;
+	w->has_not_begun = load_u64(frame + l->frame_instr) < code + l->code_adaptive;
+	if (!w->is_full && !visit(w, code, load_u64(frame + l->frame_instr)))
 		return false;
 	return is_entry ? leave_cframe(w) : true;
 }
@@ -315,20 +307,17 @@ static bool is_marked(const struct walk *w, uint64_t mark, uint8_t *object)
 	return w->frame && peek_word(w, mark, &word) &&
 	       read_bytes(w, w->frame, object, PYTHON_OBJECT_BYTES) &&
 	       word - w->frame - w->thread->process.python.frame_locals <=
-		       (uint32_t)word_at(object, PYTHON_VARIABLES) * sizeof(word);
+		       (uint32_t)load_u64(object + PYTHON_VARIABLES) * sizeof(word);
 }
 
 static bool take_object(struct walk *w, const uint8_t *object)
 {
 	const struct python_layout *l = &w->thread->process.python;
-	uint32_t instruction;
-	uint64_t code;
+	uint64_t code = load_u64(object + l->frame_code),
+		 instruction = load_u32(object + l->frame_instr);
 
-	w->frame = word_at(object, l->frame_previous);
-	code = word_at(object, l->frame_code);
-	memcpy(&instruction, object + l->frame_instr, sizeof(instruction));
-	return define(w, code) &&
-	       push_frame(w, code, code + ((uint64_t)instruction << l->instr_shift));
+	w->frame = load_u64(object + l->frame_previous);
+	return define(w, code) && push_frame(w, code, code + (instruction << l->instr_shift));
 }
 
 /* Handles native frame n, a call of the evaluating function. False: the walk ends. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/load.h"
 #include "base/peek.h"
 #include "runtimes/v8/code.h"
 
@@ -116,7 +117,7 @@ bool v8_code_find(struct v8_heap *heap, uint32_t tid, uint64_t pc, struct v8_mac
 			if (!peek_all(heap->pid, page, bytes, PAGE))
 				return false;
 		}
-		memcpy(&map, bytes + (head & (PAGE - 1)), sizeof(map));
+		map = load_u64(bytes + (head & (PAGE - 1)));
 		if ((known && map != known) || !v8_is_object(map) || !read_head(heap, head, code))
 			continue;
 		if (!known)
