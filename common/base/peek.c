@@ -8,14 +8,12 @@
 #define PIECES_MAX 512 /* pieces per call, at most IOV_MAX */
 
 /* Passes each page as a separate iovec: reading stops before an iovec that isn't all readable. */
-size_t peek(pid_t pid, uint64_t addr, void *to, size_t size)
+static size_t peek_some(pid_t pid, uint64_t addr, void *to, size_t size)
 {
 	struct iovec local = { to, size }, pages[PEEK_MAX_BYTES / PAGE_BYTES + 1];
 	size_t n_pages = 0;
 	ssize_t n;
 
-	if (size > PEEK_MAX_BYTES)
-		return 0;
 	for (size_t at = 0, bytes; at < size; at += bytes) {
 		bytes = PAGE_BYTES - (addr + at) % PAGE_BYTES;
 		if (bytes > size - at)
@@ -24,6 +22,18 @@ size_t peek(pid_t pid, uint64_t addr, void *to, size_t size)
 	}
 	n = process_vm_readv(pid, &local, 1, pages, n_pages, 0);
 	return n < 0 ? 0 : (size_t)n;
+}
+
+size_t peek(pid_t pid, uint64_t addr, void *to, size_t size)
+{
+	size_t done = 0, wanted, n;
+
+	do {
+		wanted = size - done < PEEK_MAX_BYTES ? size - done : PEEK_MAX_BYTES;
+		n = peek_some(pid, addr + done, (char *)to + done, wanted);
+		done += n;
+	} while (n == wanted && done < size);
+	return done;
 }
 
 /* Reads n pieces up to the first one that is not completely readable. Returns the number read. */

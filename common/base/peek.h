@@ -8,11 +8,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* Maximum bytes of one read. */
 #define PEEK_MAX_BYTES (64u << 10)
 
 /*
- * Reads size bytes, at most PEEK_MAX_BYTES. pid: the process or any of its threads. Returns the
- * number of bytes read: fewer if a page is missing; 0 also without the privilege.
+ * Reads size bytes. pid: the process or any of its threads. Returns the number of bytes read: fewer
+ * if a page is missing; 0 also without the privilege.
  */
 size_t peek(pid_t pid, uint64_t addr, void *to, size_t size);
 
@@ -31,6 +32,28 @@ void peek_pieces(pid_t pid, struct peek_piece *pieces, size_t n);
 static inline bool peek_all(pid_t pid, uint64_t addr, void *to, size_t size)
 {
 	return peek(pid, addr, to, size) == size;
+}
+
+/* Returns a number in the process's memory; 0: unreadable. */
+static inline uint64_t peek_u64(pid_t pid, uint64_t addr)
+{
+	uint64_t number;
+
+	return peek_all(pid, addr, &number, sizeof(number)) ? number : 0;
+}
+
+static inline uint32_t peek_u32(pid_t pid, uint64_t addr)
+{
+	uint32_t number;
+
+	return peek_all(pid, addr, &number, sizeof(number)) ? number : 0;
+}
+
+static inline uint16_t peek_u16(pid_t pid, uint64_t addr)
+{
+	uint16_t number;
+
+	return peek_all(pid, addr, &number, sizeof(number)) ? number : 0;
 }
 
 #endif

@@ -521,20 +521,13 @@ static size_t attempt(struct sweeping *s, size_t n)
 static int read_list(struct go_goroutines *g, size_t *n)
 {
 	uint64_t slice[3];
-	size_t bytes, size;
 
 	if (!peek_all(g->p->pid, g->p->variables[GO_ALLGS], slice, sizeof(slice)) ||
 	    slice[1] > slice[2])
 		return -EFAULT;
 	*n = slice[1] < LIST_MAX ? slice[1] : LIST_MAX;
-	bytes = *n * sizeof(*g->list);
 	g->list = mem_realloc(g->list, *n + 1, sizeof(*g->list));
-	for (size_t at = 0; at < bytes; at += size) {
-		size = bytes - at < PEEK_MAX_BYTES ? bytes - at : PEEK_MAX_BYTES;
-		if (!peek_all(g->p->pid, slice[0] + at, (uint8_t *)g->list + at, size))
-			return -EFAULT;
-	}
-	return 0;
+	return peek_all(g->p->pid, slice[0], g->list, *n * sizeof(*g->list)) ? 0 : -EFAULT;
 }
 
 /* ---- proof of the layout ---- */

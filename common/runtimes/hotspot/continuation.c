@@ -91,7 +91,7 @@ static bool find_return(const struct search *s, uint64_t bias)
 	uint64_t variable = s->vm->fields.continuation_return, found = 0;
 
 	if (variable)
-		found = hotspot_peek_word(s->pid, variable + bias);
+		found = peek_u64(s->pid, variable + bias);
 	for (size_t i = 0; !variable && !found && i < HOTSPOT_HEAPS; i++)
 		found = find_wrapper(s, &s->layout->heaps[i]);
 	s->layout->continuation_return = found;
@@ -113,10 +113,9 @@ static size_t find_word(const uint64_t *words, size_t n, uint64_t word)
 static bool find_location(const struct search *s, uint64_t thread)
 {
 	const struct hotspot_fields *f = &s->vm->fields;
-	uint64_t os = hotspot_peek_word(s->pid, thread + (uint64_t)f->thread_os),
-		 pointer = hotspot_peek_word(s->pid, os + (uint64_t)f->os_pthread),
-		 dtv = hotspot_peek_word(s->pid, pointer + 8), entries[DTV_WORDS],
-		 block[BLOCK_WORDS];
+	uint64_t os = peek_u64(s->pid, thread + (uint64_t)f->thread_os),
+		 pointer = peek_u64(s->pid, os + (uint64_t)f->os_pthread),
+		 dtv = peek_u64(s->pid, pointer + 8), entries[DTV_WORDS], block[BLOCK_WORDS];
 	size_t n = peek(s->pid, dtv, entries, sizeof(entries)) / sizeof(*entries);
 
 	for (size_t i = 1; i < n; i++) {
@@ -136,9 +135,9 @@ static bool find_location(const struct search *s, uint64_t thread)
 static bool find_thread(const struct search *s, uint64_t bias)
 {
 	const struct hotspot_fields *f = &s->vm->fields;
-	uint64_t list = hotspot_peek_word(s->pid, f->threads + bias), threads[THREADS_TRIED],
-		 data = hotspot_peek_word(s->pid, list + (uint64_t)f->threads_data);
-	uint32_t n = hotspot_peek_u32(s->pid, list + (uint64_t)f->threads_length);
+	uint64_t list = peek_u64(s->pid, f->threads + bias), threads[THREADS_TRIED],
+		 data = peek_u64(s->pid, list + (uint64_t)f->threads_data);
+	uint32_t n = peek_u32(s->pid, list + (uint64_t)f->threads_length);
 	unsigned int n_same = 0;
 
 	n = n < THREADS_TRIED ? n : THREADS_TRIED;

@@ -53,7 +53,7 @@ struct symbol {
 static bool read_symbol(const struct hotspot_layout *l, pid_t pid, uint64_t at,
 			struct symbol *symbol)
 {
-	symbol->length = at ? hotspot_peek_u16(pid, at + l->symbol_length) : 0;
+	symbol->length = at ? peek_u16(pid, at + l->symbol_length) : 0;
 	return symbol->length && symbol->length <= SYMBOL_BYTES &&
 	       peek_all(pid, at + l->symbol_body, symbol->text, symbol->length);
 }
@@ -64,18 +64,18 @@ static bool read_entry(const struct hotspot_layout *l, pid_t pid, uint64_t pool,
 {
 	uint64_t at = pool + l->pool_bytes + 8ULL * index;
 
-	return read_symbol(l, pid, hotspot_peek_word(pid, at) & ~POINTER_TAG, symbol);
+	return read_symbol(l, pid, peek_u64(pid, at) & ~POINTER_TAG, symbol);
 }
 
 /* Returns the ConstMethod; 0: not a method. */
 static uint64_t read_const(const struct hotspot_layout *l, pid_t pid, uint64_t method)
 {
-	return method & POINTER_TAG ? 0 : hotspot_peek_word(pid, method + l->method_const);
+	return method & POINTER_TAG ? 0 : peek_u64(pid, method + l->method_const);
 }
 
 static uint64_t read_holder(const struct hotspot_layout *l, pid_t pid, uint64_t pool)
 {
-	return hotspot_peek_word(pid, pool + l->pool_holder);
+	return peek_u64(pid, pool + l->pool_holder);
 }
 
 /* The names of a method. */
@@ -87,9 +87,9 @@ static bool read_names(const struct hotspot_layout *l, pid_t pid, uint64_t metho
 		       struct names *names)
 {
 	uint64_t constant = read_const(l, pid, method),
-		 pool = hotspot_peek_word(pid, constant + l->const_pool),
-		 name = hotspot_peek_word(pid, read_holder(l, pid, pool) + l->class_name);
-	uint16_t index = hotspot_peek_u16(pid, constant + l->const_name);
+		 pool = peek_u64(pid, constant + l->const_pool),
+		 name = peek_u64(pid, read_holder(l, pid, pool) + l->class_name);
+	uint16_t index = peek_u16(pid, constant + l->const_name);
 
 	return constant && read_symbol(l, pid, name, &names->class_name) &&
 	       read_entry(l, pid, pool, index, &names->method_name);
@@ -128,15 +128,15 @@ char *hotspot_method_file(const struct hotspot_vm *vm, pid_t pid, uint64_t metho
 {
 	const struct hotspot_layout *l = &vm->layout;
 	uint64_t constant = read_const(l, pid, method),
-		 pool = hotspot_peek_word(pid, constant + l->const_pool);
+		 pool = peek_u64(pid, constant + l->const_pool);
 	struct symbol symbol;
 	uint16_t index;
 
 	if (vm->fields.pool_source >= 0)
-		index = hotspot_peek_u16(pid, pool + (uint64_t)vm->fields.pool_source);
+		index = peek_u16(pid, pool + (uint64_t)vm->fields.pool_source);
 	else if (vm->fields.class_source >= 0)
-		index = hotspot_peek_u16(pid, read_holder(l, pid, pool) +
-						      (uint64_t)vm->fields.class_source);
+		index = peek_u16(pid,
+				 read_holder(l, pid, pool) + (uint64_t)vm->fields.class_source);
 	else
 		index = 0;
 	if (!index || !read_entry(l, pid, pool, index, &symbol) || symbol.length > NAME_MAX)
@@ -179,10 +179,10 @@ uint32_t hotspot_method_line(const struct hotspot_vm *vm, pid_t pid, uint64_t me
 	uint8_t table[LINES_BYTES];
 
 	if (!constant || bci < 0 || vm->fields.const_flags < 0 || vm->fields.const_words < 0 ||
-	    !(hotspot_peek_u16(pid, constant + (uint64_t)vm->fields.const_flags) & HAS_LINES))
+	    !(peek_u16(pid, constant + (uint64_t)vm->fields.const_flags) & HAS_LINES))
 		return 0;
-	begin += hotspot_peek_u16(pid, constant + l->const_code_bytes);
-	bytes = 8ULL * hotspot_peek_u32(pid, constant + (uint64_t)vm->fields.const_words);
+	begin += peek_u16(pid, constant + l->const_code_bytes);
+	bytes = 8ULL * peek_u32(pid, constant + (uint64_t)vm->fields.const_words);
 	if (bytes <= begin)
 		return 0;
 	bytes = bytes - begin < LINES_BYTES ? bytes - begin : LINES_BYTES;

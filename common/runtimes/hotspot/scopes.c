@@ -129,7 +129,7 @@ static int32_t read_scope(const struct hotspot_vm *vm, pid_t pid, const struct t
 		 method = hotspot_number(bytes, n, &next, vm->has_sparse_numbers);
 
 	scope->bci = (int32_t)hotspot_number(bytes, n, &next, vm->has_sparse_numbers) - 1;
-	scope->method = method ? hotspot_peek_word(pid, tables->methods + 8ULL * (method - 1)) : 0;
+	scope->method = method ? peek_u64(pid, tables->methods + 8ULL * (method - 1)) : 0;
 	return (int32_t)sender;
 }
 

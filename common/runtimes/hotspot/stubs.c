@@ -522,15 +522,10 @@ static uint8_t *read_code(pid_t pid, uint64_t begin, size_t bytes)
 {
 	uint8_t *code = mem_zalloc(bytes, 1);
 
-	for (size_t at = 0; at < bytes; at += PEEK_MAX_BYTES) {
-		size_t n = bytes - at < PEEK_MAX_BYTES ? bytes - at : PEEK_MAX_BYTES;
-
-		if (peek_all(pid, begin + at, code + at, n))
-			continue;
-		free(code);
-		return NULL;
-	}
-	return code;
+	if (peek_all(pid, begin, code, bytes))
+		return code;
+	free(code);
+	return NULL;
 }
 
 /* Adds a stub's rules. */

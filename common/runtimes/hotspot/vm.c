@@ -123,27 +123,6 @@ static const struct wanted {
 
 /* ---- memory of the process ---- */
 
-uint64_t hotspot_peek_word(pid_t pid, uint64_t addr)
-{
-	uint64_t word;
-
-	return peek_all(pid, addr, &word, sizeof(word)) ? word : 0;
-}
-
-uint32_t hotspot_peek_u32(pid_t pid, uint64_t addr)
-{
-	uint32_t word;
-
-	return peek_all(pid, addr, &word, sizeof(word)) ? word : 0;
-}
-
-uint16_t hotspot_peek_u16(pid_t pid, uint64_t addr)
-{
-	uint16_t word;
-
-	return peek_all(pid, addr, &word, sizeof(word)) ? word : 0;
-}
-
 static void peek_text(pid_t pid, uint64_t addr, char text[NAME_BYTES])
 {
 	text[addr ? peek(pid, addr, text, NAME_BYTES - 1) : 0] = 0;
@@ -211,7 +190,7 @@ static void note_type(const struct table *table, const void *entry)
 static void visit_table(const struct table *table, uint64_t variable, size_t size,
 			void (*visit)(const struct table *table, const void *entry))
 {
-	uint64_t at = hotspot_peek_word(table->pid, variable + table->bias);
+	uint64_t at = peek_u64(table->pid, variable + table->bias);
 	uint8_t bytes[ENTRIES_A_READ * sizeof(struct field_entry)];
 
 	for (size_t i = 0; at && i < MAX_ENTRIES; i += ENTRIES_A_READ) {
@@ -237,7 +216,7 @@ static unsigned int read_version(const struct hotspot_fields *found, pid_t pid, 
 		return 8; /* calls itself 25.x */
 	if (!found->release)
 		return 0;
-	peek_text(pid, hotspot_peek_word(pid, found->release + bias), text);
+	peek_text(pid, peek_u64(pid, found->release + bias), text);
 	return (unsigned int)strtoul(text, NULL, 10);
 }
 
@@ -362,10 +341,10 @@ static bool read_heap(const struct hotspot_fields *f, pid_t pid, uint64_t at,
 {
 	uint64_t memory = at + (uint64_t)f->heap_memory, segments = at + (uint64_t)f->heap_segments;
 
-	heap->low = hotspot_peek_word(pid, memory + (uint64_t)f->space_low);
-	heap->high = hotspot_peek_word(pid, memory + (uint64_t)f->space_high);
-	heap->segments = hotspot_peek_word(pid, segments + (uint64_t)f->space_low);
-	*log2 = hotspot_peek_u32(pid, at + (uint64_t)f->heap_log2);
+	heap->low = peek_u64(pid, memory + (uint64_t)f->space_low);
+	heap->high = peek_u64(pid, memory + (uint64_t)f->space_high);
+	heap->segments = peek_u64(pid, segments + (uint64_t)f->space_low);
+	*log2 = peek_u32(pid, at + (uint64_t)f->heap_log2);
 	return heap->low && heap->segments && heap->low < heap->high && *log2 >= 5 && *log2 <= 16;
 }
 
@@ -373,15 +352,15 @@ static size_t list_heaps(const struct hotspot_vm *vm, pid_t pid, uint64_t bias,
 			 uint64_t at[HOTSPOT_HEAPS])
 {
 	const struct hotspot_fields *f = &vm->fields;
-	uint64_t list = hotspot_peek_word(pid, (f->heap ? f->heap : f->heaps) + bias), data;
+	uint64_t list = peek_u64(pid, (f->heap ? f->heap : f->heaps) + bias), data;
 	uint32_t n;
 
 	if (f->heap) {
 		at[0] = list;
 		return list != 0;
 	}
-	n = hotspot_peek_u32(pid, list);
-	data = hotspot_peek_word(pid, list + (uint64_t)f->list_data);
+	n = peek_u32(pid, list);
+	data = peek_u64(pid, list + (uint64_t)f->list_data);
 	return n <= HOTSPOT_HEAPS && peek_all(pid, data, at, n * sizeof(*at)) ? n : 0;
 }
 
@@ -407,12 +386,12 @@ static bool read_heaps(const struct hotspot_vm *vm, pid_t pid, uint64_t bias,
 static bool read_interpreter(const struct hotspot_fields *f, pid_t pid, uint64_t bias,
 			     struct hotspot_layout *layout)
 {
-	uint64_t queue = hotspot_peek_word(pid, f->interpreter + bias);
+	uint64_t queue = peek_u64(pid, f->interpreter + bias);
 
-	layout->interpreter_low = hotspot_peek_word(pid, queue + (uint64_t)f->queue_buffer);
+	layout->interpreter_low = peek_u64(pid, queue + (uint64_t)f->queue_buffer);
 	layout->interpreter_high =
-		layout->interpreter_low + hotspot_peek_u32(pid, queue + (uint64_t)f->queue_end);
-	layout->call_stub = hotspot_peek_word(pid, f->call_stub + bias);
+		layout->interpreter_low + peek_u32(pid, queue + (uint64_t)f->queue_end);
+	layout->call_stub = peek_u64(pid, f->call_stub + bias);
 	return layout->interpreter_low && layout->interpreter_low < layout->interpreter_high &&
 	       layout->call_stub;
 }

@@ -65,9 +65,4 @@ int hotspot_vm_read(struct hotspot_vm *vm, const struct hotspot_tables *tables, 
 int hotspot_vm_describe(const struct hotspot_vm *vm, pid_t pid, uint64_t bias,
 			struct hotspot_layout *layout);
 
-/* Returns an integer in the process's memory; 0: unreadable. */
-uint64_t hotspot_peek_word(pid_t pid, uint64_t addr);
-uint32_t hotspot_peek_u32(pid_t pid, uint64_t addr);
-uint16_t hotspot_peek_u16(pid_t pid, uint64_t addr);
-
 #endif

@@ -43,7 +43,7 @@ static bool find_function(struct walk *w, uint64_t pc, uint64_t bp,
 
 	*compiled = (struct hotspot_compiled){ .blob = 0 };
 	if (pc >= l->interpreter_low && pc < l->interpreter_high) {
-		compiled->method = hotspot_peek_word(w->thread->tid, bp - METHOD_BELOW);
+		compiled->method = peek_u64(w->thread->tid, bp - METHOD_BELOW);
 		return name_method(w, compiled->method);
 	}
 	if (!hotspot_blob_find(l, w->thread->tid, pc, &blob))
@@ -86,11 +86,10 @@ static int32_t find_position(const struct walk *w, uint64_t method, uint64_t bp)
 {
 	const struct hotspot_layout *l = &w->thread->process.hotspot;
 	pid_t tid = w->thread->tid;
-	uint64_t constant = hotspot_peek_word(tid, method + l->method_const),
-		 at = hotspot_peek_word(tid, bp - (uint64_t)l->bcp_words * WORD) - constant -
-		      l->const_bytes;
+	uint64_t constant = peek_u64(tid, method + l->method_const),
+		 at = peek_u64(tid, bp - (uint64_t)l->bcp_words * WORD) - constant - l->const_bytes;
 
-	return at < hotspot_peek_u16(tid, constant + l->const_code_bytes) ? (int32_t)at : -1;
+	return at < peek_u16(tid, constant + l->const_code_bytes) ? (int32_t)at : -1;
 }
 
 /* Appends a frame's word; a segment's word precedes it if the frame isn't the next one. */

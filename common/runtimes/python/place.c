@@ -28,13 +28,6 @@ struct search {
 	size_t n_found;
 };
 
-static uint64_t peek_word(pid_t pid, uint64_t addr)
-{
-	uint64_t word = 0;
-
-	return peek_all(pid, addr, &word, sizeof(word)) ? word : 0;
-}
-
 static void count_place(struct search *s, int32_t place)
 {
 	size_t i = 0;
@@ -108,13 +101,13 @@ static struct search begin(const struct python_process *process)
 static int search_interpreter(struct search *s, uint64_t interpreter)
 {
 	const struct python_layout *l = &s->process->python->layout;
-	uint64_t state = peek_word(s->process->pid, interpreter + l->lists.threads), self;
+	uint64_t state = peek_u64(s->process->pid, interpreter + l->lists.threads), self;
 	int n = 0;
 
 	for (; state && n < MAX_THREADS; n++) {
-		self = peek_word(s->process->pid, state + l->thread_id);
+		self = peek_u64(s->process->pid, state + l->thread_id);
 		search_thread(s, state, self - (uint64_t)(int64_t)s->process->self_offset);
-		state = peek_word(s->process->pid, state + l->lists.next);
+		state = peek_u64(s->process->pid, state + l->lists.next);
 	}
 	return n;
 }
@@ -125,13 +118,13 @@ int32_t python_place_find(const struct python_process *process, int32_t known, b
 	const struct python_file *python = process->python;
 	const struct python_lists *lists = &python->layout.lists;
 	uint64_t interpreter =
-		peek_word(process->pid, python->runtime + process->bias + lists->interpreters);
+		peek_u64(process->pid, python->runtime + process->bias + lists->interpreters);
 	struct search s = begin(process);
 	int n = 0;
 
 	for (int i = 0; interpreter && i < MAX_INTERPRETERS; i++) {
 		n += search_interpreter(&s, interpreter);
-		interpreter = peek_word(process->pid, interpreter + lists->older);
+		interpreter = peek_u64(process->pid, interpreter + lists->older);
 	}
 	*has_threads = n;
 	return choose_place(&s, known);

@@ -12,21 +12,14 @@
 #define MAX_PARTS    256 /* maximum strings visited for the characters of one string */
 #define MAX_PENDING  32	 /* maximum number of second parts of ropes still to be visited */
 
-static uint64_t peek_word(const struct v8_heap *heap, uint64_t at)
-{
-	uint64_t word;
-
-	return peek_all(heap->pid, at, &word, sizeof(word)) ? word : 0;
-}
-
 uint16_t v8_heap_type(const struct v8_heap *heap, uint64_t *object)
 {
-	uint64_t map = v8_is_object(*object) ? peek_word(heap, *object - 1) : 0;
+	uint64_t map = v8_is_object(*object) ? peek_u64(heap->pid, *object - 1) : 0;
 	uint16_t type;
 
 	if (map && !(map & 7)) { /* the object has been moved there */
 		*object = map + 1;
-		map = peek_word(heap, map);
+		map = peek_u64(heap->pid, map);
 	}
 	if (!v8_is_object(map) || !peek_all(heap->pid, map - 1 + V8_MAP_TYPE, &type, sizeof(type)))
 		return V8_NO_TYPE;
@@ -35,17 +28,12 @@ uint16_t v8_heap_type(const struct v8_heap *heap, uint64_t *object)
 
 uint64_t v8_heap_word(const struct v8_heap *heap, uint64_t object, uint32_t offset)
 {
-	return v8_is_object(object) ? peek_word(heap, object - 1 + offset) : 0;
+	return v8_is_object(object) ? peek_u64(heap->pid, object - 1 + offset) : 0;
 }
 
 uint32_t v8_heap_number(const struct v8_heap *heap, uint64_t object, uint32_t offset)
 {
-	uint32_t number;
-
-	if (!v8_is_object(object) ||
-	    !peek_all(heap->pid, object - 1 + offset, &number, sizeof(number)))
-		return 0;
-	return number;
+	return v8_is_object(object) ? peek_u32(heap->pid, object - 1 + offset) : 0;
 }
 
 int32_t v8_heap_small(const struct v8_heap *heap, uint64_t object, uint32_t offset)
@@ -67,14 +55,10 @@ bool v8_heap_read(const struct v8_heap *heap, uint64_t at, uint64_t n, struct v8
 	if (n > V8_BYTES_MAX)
 		return false;
 	*to = (struct v8_bytes){ mem_zalloc(n + 1, 1), n, 1 };
-	for (uint64_t done = 0, more; done < n; done += more) {
-		more = n - done < PEEK_MAX_BYTES ? n - done : PEEK_MAX_BYTES;
-		if (peek_all(heap->pid, at + done, to->bytes + done, more))
-			continue;
-		free(to->bytes);
-		return false;
-	}
-	return true;
+	if (peek_all(heap->pid, at, to->bytes, n))
+		return true;
+	free(to->bytes);
+	return false;
 }
 
 bool v8_heap_array(const struct v8_heap *heap, uint64_t array, uint32_t max, struct v8_bytes *to)
