@@ -3,16 +3,16 @@
 #include "pagefaults/areas.h"
 #include "unit.h"
 
-static struct areas *areas;
+static struct areas areas;
 static struct area_def def;
 
 /* text: the names with their terminators; its own is not one of them. */
-#define DEFINE(id_, text_)                                                                \
-	do {                                                                              \
-		def.id = (id_);                                                           \
-		def.n_bytes = sizeof(text_) - 1;                                          \
-		memcpy(def.text, text_, sizeof(text_));                                   \
-		areas_define(areas, &def, offsetof(struct area_def, text) + def.n_bytes); \
+#define DEFINE(id_, text_)                                                                 \
+	do {                                                                               \
+		def.id = (id_);                                                            \
+		def.n_bytes = sizeof(text_) - 1;                                           \
+		memcpy(def.text, text_, sizeof(text_));                                    \
+		areas_define(&areas, &def, offsetof(struct area_def, text) + def.n_bytes); \
 	} while (0)
 
 static const struct area_id file = { .ino = 7, .dev = 3, .generation = 1, .kind = AREA_FILE };
@@ -20,7 +20,7 @@ static const struct area_id file = { .ino = 7, .dev = 3, .generation = 1, .kind 
 /* A name that isn't known shows as "?". */
 static const char *name_of(struct area_id id)
 {
-	const char *name = areas_name(areas, &id);
+	const char *name = areas_name(&areas, &id);
 
 	return name ? name : "?";
 }
@@ -28,12 +28,11 @@ static const char *name_of(struct area_id id)
 BEFORE_EACH()
 {
 	memset(&def, 0, sizeof(def));
-	areas = areas_new();
 }
 
 AFTER_EACH()
 {
-	areas_free(areas);
+	areas_clear(&areas);
 }
 
 TEST(a_path_is_put_together_from_its_end)
@@ -61,10 +60,10 @@ TEST(what_two_reports_did_not_use_is_let_go)
 	DEFINE(file, "x\0");
 	DEFINE(other, "y\0");
 	CHECK_STR(name_of(file), "/x");
-	areas_end_report(areas);
+	areas_end_report(&areas);
 	DEFINE(new, "z\0");
 	CHECK_STR(name_of(file), "/x");
-	areas_end_report(areas);
+	areas_end_report(&areas);
 	CHECK_STR(name_of(other), "?");
 	CHECK_STR(name_of(file), "/x");
 	CHECK_STR(name_of(new), "/z");
@@ -103,16 +102,16 @@ TEST(broken_definitions_are_left_out)
 	def.id = file;
 	memset(def.text, 'x', sizeof(def.text));
 	def.n_bytes = 4;
-	areas_define(areas, &def, head + 4); /* without a terminator */
-	areas_define(areas, &def, 8);
+	areas_define(&areas, &def, head + 4); /* without a terminator */
+	areas_define(&areas, &def, 8);
 	def.text[3] = '\0';
-	areas_define(areas, &def, head + 3); /* shorter than it says */
+	areas_define(&areas, &def, head + 3); /* shorter than it says */
 	CHECK_STR(name_of(file), "?");
 	def.n_bytes = UINT32_MAX;
-	areas_define(areas, &def, sizeof(def));
+	areas_define(&areas, &def, sizeof(def));
 	CHECK_STR(name_of(file), "?");
 	def.n_bytes = 4;
-	areas_define(areas, &def, head + 4); /* and a sound one */
+	areas_define(&areas, &def, head + 4); /* and a sound one */
 	CHECK_STR(name_of(file), "/xxx");
 }
 

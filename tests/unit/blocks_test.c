@@ -296,20 +296,20 @@ static void add_to(struct block_sums *sums, __u64 stack_id, __u32 tgid, __u64 si
 
 TEST(sums_are_by_stack)
 {
-	struct block_sums *sums = block_sums_new();
+	struct block_sums sums = {};
 
-	add_to(sums, 1, 42, 10, 100);
-	add_to(sums, 2, 42, 25, 50);
-	add_to(sums, 1, 42, 10, 0);
-	add_to(sums, 0, 42, 1, 0); /* without a stack, by process */
-	add_to(sums, 0, 43, 1, 0);
-	block_sums_sort(sums, false);
-	CHECK_EQ(block_sums_count(sums), 4);
-	CHECK_EQ(block_sum(sums, 0)->bytes, 25);
-	CHECK_EQ(block_sum(sums, 1)->bytes, 20);
-	CHECK_EQ(block_sum(sums, 1)->youngest_ms, 0);
-	CHECK_EQ(block_sum(sums, 1)->oldest_ms, (100ULL << BLOCK_TIME_SHIFT) / NS_PER_MS);
-	block_sums_sort(sums, true);
-	CHECK_EQ(block_sum(sums, 0)->bytes, 20);
-	block_sums_free(sums);
+	add_to(&sums, 1, 42, 10, 100);
+	add_to(&sums, 2, 42, 25, 50);
+	add_to(&sums, 1, 42, 10, 0);
+	add_to(&sums, 0, 42, 1, 0); /* without a stack, by process */
+	add_to(&sums, 0, 43, 1, 0);
+	block_sums_sort(&sums, false);
+	CHECK_EQ(sums.count, 4);
+	CHECK_EQ(sums.items[0]->bytes, 25);
+	CHECK_EQ(sums.items[1]->bytes, 20);
+	CHECK_EQ(sums.items[1]->youngest_ms, 0);
+	CHECK_EQ(sums.items[1]->oldest_ms, (100ULL << BLOCK_TIME_SHIFT) / NS_PER_MS);
+	block_sums_sort(&sums, true);
+	CHECK_EQ(sums.items[0]->bytes, 20);
+	block_sums_clear(&sums);
 }

@@ -325,28 +325,28 @@ static char *write_flights(struct in_flight *flights, const struct table_format 
 
 TEST(the_oldest_call_in_flight_comes_first)
 {
-	struct in_flight *flights = in_flight_new();
+	struct in_flight flights = {};
 
-	add_flight(flights, 11, 4000000, 0);	   /* 6 ms */
-	add_flight(flights, 12, 0, 0);		   /* since before */
-	add_flight(flights, 13, 0, 3600000000000); /* hung for long */
-	add_flight(flights, 14, 9000000, 0);
-	CHECK_EQ(in_flight_count(flights), 4);
-	CHECK_STR(write_flights(flights, &text_table),
+	add_flight(&flights, 11, 4000000, 0);	    /* 6 ms */
+	add_flight(&flights, 12, 0, 0);		    /* since before */
+	add_flight(&flights, 13, 0, 3600000000000); /* hung for long */
+	add_flight(&flights, 14, 9000000, 0);
+	CHECK_EQ(flights.count, 4);
+	CHECK_STR(write_flights(&flights, &text_table),
 		  "\n"
 		  "PID     TID     COMM            IN FLIGHT                      AGE (us)\n"
 		  "10      13      a-name-of-15-ch read                    ~3600000000.000\n"
 		  "10      12      a-name-of-15-ch read                          >8000.000\n"
 		  "10      11      a-name-of-15-ch read                           6000.000\n"
 		  "3 of 4 calls in flight, the oldest (-T shows more)\n");
-	CHECK_STR(write_flights(flights, &json_table),
+	CHECK_STR(write_flights(&flights, &json_table),
 		  "{\"type\":\"in_flight\",\"pid\":10,\"tid\":13,\"comm\":\"a-name-of-15-ch\","
 		  "\"syscall\":\"read\",\"age_ns\":3600000000000,\"age_is\":\"about\"}\n"
 		  "{\"type\":\"in_flight\",\"pid\":10,\"tid\":12,\"comm\":\"a-name-of-15-ch\","
 		  "\"syscall\":\"read\",\"age_ns\":8000000,\"age_is\":\"at least\"}\n"
 		  "{\"type\":\"in_flight\",\"pid\":10,\"tid\":11,\"comm\":\"a-name-of-15-ch\","
 		  "\"syscall\":\"read\",\"age_ns\":6000000,\"age_is\":\"exact\"}\n");
-	in_flight_free(flights);
+	free(flights.items);
 }
 
 /* As a live view does: what came in several reports is the same as what came at once. */

@@ -8,19 +8,19 @@ static const struct fault_columns process = { .process = true }, area = { .area 
 
 static char *print(struct fault_row *rows, size_t n, const struct fault_columns *columns)
 {
-	struct areas *areas = areas_new();
+	struct areas areas = {};
 	struct area_def def = { .id = { .ino = 5, .kind = AREA_FILE },
 				.n_bytes = 4,
 				.text = "a\nb" };
 	char *text;
 
-	areas_define(areas, &def, sizeof(def));
+	areas_define(&areas, &def, sizeof(def));
 	text = PRINTED(f, {
 		struct table_output to = { .f = f, .format = &text_table };
 
-		faulttable_write(&to, rows, n, columns, areas);
+		faulttable_write(&to, rows, n, columns, &areas);
 	});
-	areas_free(areas);
+	areas_clear(&areas);
 	return text;
 }
 

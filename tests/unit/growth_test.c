@@ -9,16 +9,16 @@
  */
 static int times_said(const uint64_t *values, size_t n)
 {
-	struct growths *growths = growths_new();
+	struct growths growths = {};
 	int times = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		growths_next(growths);
+		growths_next(&growths);
 		if (values[i] != UINT64_MAX)
-			growths_set(growths, 1, values[i], values[i] / 10);
-		times += growths_find(growths, 1) != NULL;
+			growths_set(&growths, 1, values[i], values[i] / 10);
+		times += growths_find(&growths, 1) != NULL;
 	}
-	growths_free(growths);
+	growths_clear(&growths);
 	return times;
 }
 
@@ -55,16 +55,16 @@ TEST(what_had_nothing_for_long_is_forgotten)
 
 TEST(differences_are_told)
 {
-	struct growths *growths = growths_new();
+	struct growths growths = {};
 	const struct growth *growth;
 
 	for (uint64_t i = 1; i <= 8; i++) {
-		growths_next(growths);
-		growths_set(growths, 9, i * i * 10, i * i);
-		growth = growths_find(growths, 9);
+		growths_next(&growths);
+		growths_set(&growths, 9, i * i * 10, i * i);
+		growth = growths_find(&growths, 9);
 		if (i == 8)
 			CHECK(growth && growth->bytes_more == 150 && growth->count_more == 15 &&
 			      growth->n_rises == 7);
 	}
-	growths_free(growths);
+	growths_clear(&growths);
 }

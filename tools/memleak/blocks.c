@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/idmap.h"
 #include "base/mem.h"
 #include "base/order.h"
 #include "memleak/blocks.h"
@@ -65,24 +64,11 @@ uint64_t block_age_ms(const struct block *block, uint64_t now_ns)
 
 /* ---- by stack ---- */
 
-struct block_sums {
-	struct idmap by_id;
-	struct block_sum **items;
-	size_t count, cap;
-};
-
-struct block_sums *block_sums_new(void)
+void block_sums_clear(struct block_sums *sums)
 {
-	return mem_zalloc(1, sizeof(struct block_sums));
-}
-
-void block_sums_free(struct block_sums *sums)
-{
-	if (!sums)
-		return;
 	idmap_free(&sums->by_id, free);
 	free(sums->items);
-	free(sums);
+	*sums = (struct block_sums){};
 }
 
 static struct block_sum *find_sum(struct block_sums *sums, uint64_t id, uint64_t stack_id,
@@ -182,34 +168,12 @@ void block_sums_sort(struct block_sums *sums, bool by_count)
 		      by_count ? compare_count : compare_bytes);
 }
 
-size_t block_sums_count(const struct block_sums *sums)
-{
-	return sums->count;
-}
-
-const struct block_sum *block_sum(const struct block_sums *sums, size_t i)
-{
-	return sums->items[i];
-}
-
 /* ---- growth ---- */
 
-struct growths {
-	struct idmap by_id;
-	uint32_t interval; /* number of the latest interval; the first is 1 */
-};
-
-struct growths *growths_new(void)
+void growths_clear(struct growths *growths)
 {
-	return mem_zalloc(1, sizeof(struct growths));
-}
-
-void growths_free(struct growths *growths)
-{
-	if (!growths)
-		return;
 	idmap_free(&growths->by_id, free);
-	free(growths);
+	*growths = (struct growths){};
 }
 
 static struct growth *find_or_add_growth(struct growths *growths, uint64_t id)

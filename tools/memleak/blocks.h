@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "abi/block.h"
+#include "base/idmap.h"
 
 /* Fill level in percent up to which blocks find a cell: see the unit test. */
 #define BLOCKS_FILL_PERCENT 70
@@ -51,10 +52,14 @@ struct block_sum {
 	bool is_sampled;		   /* from a heap profile, not from the block table */
 };
 
-struct block_sums;
+/* Totals; all zero: none. */
+struct block_sums {
+	struct idmap by_id;
+	struct block_sum **items;
+	size_t count, cap;
+};
 
-struct block_sums *block_sums_new(void);
-void block_sums_free(struct block_sums *sums);
+void block_sums_clear(struct block_sums *sums);
 const struct block_sum *block_sums_add(struct block_sums *sums, const struct block *block,
 				       uint64_t now_ns);
 
@@ -69,9 +74,6 @@ void block_sums_merge(struct block_sums *sums, const struct block_sum *sum, uint
 
 /* Sorts by bytes, or by count, largest first. */
 void block_sums_sort(struct block_sums *sums, bool by_count);
-
-size_t block_sums_count(const struct block_sums *sums);
-const struct block_sum *block_sum(const struct block_sums *sums, size_t i);
 
 /*
  * Finds values that keep growing, by their state at the end of each interval: caches grow and
@@ -91,10 +93,13 @@ struct growth {
 	uint32_t interval;		/* interval of the latest values */
 };
 
-struct growths;
+/* All zero: no values yet. */
+struct growths {
+	struct idmap by_id;
+	uint32_t interval; /* number of the latest interval; the first is 1 */
+};
 
-struct growths *growths_new(void);
-void growths_free(struct growths *growths);
+void growths_clear(struct growths *growths);
 
 /*
  * Begins a new set of values at the end of an interval; growths_set() follows for each id with a

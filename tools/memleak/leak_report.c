@@ -47,14 +47,14 @@ struct leak_report {
 	size_t n_buckets;
 	int generations_fd; /* map of exec counts; -1: the kernel is traced */
 	int traced_fd;	    /* map of traced processes; -1: none */
-	struct growths *growths;
+	struct growths growths;
 	struct ranges *ranges;	       /* mapped memory */
 	struct ringbuf *range_changes; /* NULL: the kernel is traced */
 	struct ringbuf *calls;	       /* --trace: calls; NULL: not watched */
 	unsigned int n_headed;	       /* number of files with a heading for calls */
 
 	/* state of the current report */
-	struct block_sums *sums;
+	struct block_sums sums;
 	struct idmap owners;	   /* struct owner by pid + 1 */
 	struct shown_block *shown; /* -a: blocks to print */
 	size_t n_shown, shown_cap;
@@ -142,10 +142,10 @@ static bool visit_block(uint64_t addr, const struct block *block, void *arg)
 	if (!is_of_this_program(owner, block))
 		return block_is_younger(block, (uint16_t)owner->generation);
 	if (is_too_young(report, owner, block)) {
-		block_sums_mention(report->sums, block);
+		block_sums_mention(&report->sums, block);
 		return true;
 	}
-	sum = block_sums_add(report->sums, block, report->run->end_ns);
+	sum = block_sums_add(&report->sums, block, report->run->end_ns);
 	if (options_of(report)->show_blocks)
 		show_block(report, addr, block_size(block), sum);
 	return is_shown_again(report, owner);
@@ -211,11 +211,11 @@ static void note_growth(struct leak_report *report)
 {
 	if (!options_of(report)->growth || report->run->is_peek)
 		return;
-	growths_next(report->growths);
-	for (size_t i = 0; i < block_sums_count(report->sums); i++) {
-		const struct block_sum *sum = block_sum(report->sums, i);
+	growths_next(&report->growths);
+	for (size_t i = 0; i < report->sums.count; i++) {
+		const struct block_sum *sum = report->sums.items[i];
 
-		growths_set(report->growths, sum->id, sum->bytes, sum->count);
+		growths_set(&report->growths, sum->id, sum->bytes, sum->count);
 	}
 }
 
@@ -232,7 +232,7 @@ static uint64_t shown_bytes(const struct leak_report *report, const struct block
 		return 0;
 	if (!options_of(report)->growth)
 		return sum->bytes;
-	growth = growths_find(report->growths, sum->id);
+	growth = growths_find(&report->growths, sum->id);
 	*count = growth && growth->count_more > 0 ? (uint64_t)growth->count_more : 0;
 	return growth && growth->bytes_more > 0 ? (uint64_t)growth->bytes_more : 0;
 }
@@ -266,8 +266,7 @@ static void hand_on(struct leak_report *report, const struct block_sum *sum, map
 
 static void begin_anew(struct leak_report *report)
 {
-	block_sums_free(report->sums);
-	report->sums = block_sums_new();
+	block_sums_clear(&report->sums);
 	idmap_free(&report->owners, free);
 	report->owners = (struct idmap){};
 	report->n_shown = 0;
@@ -317,11 +316,11 @@ int leak_report_read(struct leak_report *report, map_visit_fn *visit, void *arg)
 	if (err)
 		return err;
 	if (report->heaps)
-		go_heaps_read(report->heaps, options_of(report), report->sums);
-	block_sums_sort(report->sums, options_of(report)->by_count);
+		go_heaps_read(report->heaps, options_of(report), &report->sums);
+	block_sums_sort(&report->sums, options_of(report)->by_count);
 	note_growth(report);
-	for (size_t i = 0; i < block_sums_count(report->sums); i++)
-		hand_on(report, block_sum(report->sums, i), visit, arg);
+	for (size_t i = 0; i < report->sums.count; i++)
+		hand_on(report, report->sums.items[i], visit, arg);
 	return 0;
 }
 
@@ -389,7 +388,7 @@ static void print_amount(FILE *f, const struct block_sum *sum)
 
 static void print_sum(const struct leak_report *report, const struct block_sum *sum)
 {
-	const struct growth *growth = growths_find(report->growths, sum->id);
+	const struct growth *growth = growths_find(&report->growths, sum->id);
 	FILE *f = report->run->out;
 
 	if (options_of(report)->growth && growth)
@@ -438,30 +437,29 @@ static size_t choose_top(const struct leak_report *report, const struct block_su
 {
 	size_t n = 0;
 
-	for (size_t i = 0; n < options_of(report)->top && i < block_sums_count(sums); i++)
-		if (is_shown(report, block_sum(sums, i)))
-			top[n++] = block_sum(sums, i);
+	for (size_t i = 0; n < options_of(report)->top && i < sums->count; i++)
+		if (is_shown(report, sums->items[i]))
+			top[n++] = sums->items[i];
 	return n;
 }
 
-/* Merges totals of equal stacks. Freed with block_sums_free(). */
-static struct block_sums *merge_sums(const struct leak_report *report)
+/* Merges totals of equal stacks. */
+static struct block_sums merge_sums(const struct leak_report *report)
 {
-	struct block_sums *merged = block_sums_new();
+	struct block_sums merged = {};
 
-	for (size_t i = 0; i < block_sums_count(report->sums); i++) {
-		const struct block_sum *sum = block_sum(report->sums, i);
+	for (size_t i = 0; i < report->sums.count; i++) {
+		const struct block_sum *sum = report->sums.items[i];
 
-		block_sums_merge(merged, sum, stacks_fold(report->run, sum->stack_id));
+		block_sums_merge(&merged, sum, stacks_fold(report->run, sum->stack_id));
 	}
-	block_sums_sort(merged, options_of(report)->by_count);
+	block_sums_sort(&merged, options_of(report)->by_count);
 	return merged;
 }
 
 static void print_top(const struct leak_report *report, const struct block_sums *sums)
 {
-	const struct block_sum **top =
-		mem_zalloc(block_sums_count(sums) + 1, sizeof(struct block_sum *));
+	const struct block_sum **top = mem_zalloc(sums->count + 1, sizeof(struct block_sum *));
 	size_t n = choose_top(report, sums, top);
 
 	print_time(report->run->out);
@@ -478,10 +476,12 @@ static void print_top(const struct leak_report *report, const struct block_sums 
 /* Prints the largest totals last, where terminals show them. Growth is stored per stack id. */
 void leak_report_write_text(struct leak_report *report)
 {
-	struct block_sums *merged = options_of(report)->growth ? NULL : merge_sums(report);
+	struct block_sums merged = {};
 
-	print_top(report, merged ? merged : report->sums);
-	block_sums_free(merged);
+	if (!options_of(report)->growth)
+		merged = merge_sums(report);
+	print_top(report, options_of(report)->growth ? &report->sums : &merged);
+	block_sums_clear(&merged);
 }
 
 /* ---- calls ---- */
@@ -563,7 +563,6 @@ struct leak_report *leak_report_new(struct run *run, const struct leak_probes *p
 	*report = (struct leak_report){ .run = run, .probes = probes, .heaps = heaps };
 	report->generations_fd = probes ? bpf_map__fd(map_find(run, "memleak_generations")) : -1;
 	report->traced_fd = probes ? bpf_map__fd(map_find(run, "filter_tgids")) : -1;
-	report->growths = growths_new();
 	report->buckets_fd = bpf_map__fd(map);
 	report->n_buckets = bpf_map__max_entries(map);
 	report->ranges = ranges_new(blocks_in_buckets(report->n_buckets));
@@ -577,9 +576,9 @@ void leak_report_free(struct leak_report *report)
 {
 	if (!report)
 		return;
-	block_sums_free(report->sums);
+	block_sums_clear(&report->sums);
 	idmap_free(&report->owners, free);
-	growths_free(report->growths);
+	growths_clear(&report->growths);
 	ringbuf_close(report->range_changes);
 	ringbuf_close(report->calls);
 	ranges_free(report->ranges);

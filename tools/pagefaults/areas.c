@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/idmap.h"
 #include "base/mem.h"
 #include "pagefaults/areas.h"
 
@@ -18,16 +17,6 @@ struct area {
 	uint32_t last_used; /* number of the last report that used or defined the area */
 };
 
-struct areas {
-	struct idmap by_hash;
-	uint32_t n_reports;
-};
-
-struct areas *areas_new(void)
-{
-	return mem_zalloc(1, sizeof(struct areas));
-}
-
 static void free_area(void *value)
 {
 	struct area *area = value;
@@ -36,12 +25,10 @@ static void free_area(void *value)
 	free(area);
 }
 
-void areas_free(struct areas *areas)
+void areas_clear(struct areas *areas)
 {
-	if (!areas)
-		return;
 	idmap_free(&areas->by_hash, free_area);
-	free(areas);
+	*areas = (struct areas){};
 }
 
 static uint64_t hash_id(const struct area_id *id)

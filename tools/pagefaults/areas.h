@@ -7,11 +7,15 @@
 #include <stdint.h>
 
 #include "abi/area.h"
+#include "base/idmap.h"
 
-struct areas;
+/* All zero: none. */
+struct areas {
+	struct idmap by_hash;
+	uint32_t n_reports;
+};
 
-struct areas *areas_new(void);
-void areas_free(struct areas *areas);
+void areas_clear(struct areas *areas);
 
 /* Stores a definition of size bytes, replacing an earlier one; drops malformed ones. */
 void areas_define(struct areas *areas, const struct area_def *def, size_t size);

@@ -22,7 +22,7 @@ struct row_list {
 };
 
 struct faulttable {
-	struct areas *areas;
+	struct areas areas;
 	struct ringbuf *events;
 	struct map_pair tables;
 };
@@ -152,17 +152,16 @@ static int start_table(struct run *run)
 {
 	struct faulttable *table = table_of(run);
 
-	table->areas = areas_new();
 	if (!columns_of(run)->area)
 		return 0;
-	table->events = ringbuf_watch(run, "area_defs", on_definition, table->areas);
+	table->events = ringbuf_watch(run, "area_defs", on_definition, &table->areas);
 	return table->events ? 0 : -EIO;
 }
 
 static void finish_table(struct run *run)
 {
 	ringbuf_close(table_of(run)->events);
-	areas_free(table_of(run)->areas);
+	areas_clear(&table_of(run)->areas);
 }
 
 const struct module faulttable_module = {
@@ -193,7 +192,7 @@ static void write_list(struct run *run, const struct row_list *list)
 		fputc('\n', run->out);
 		histograms_print_time(run);
 	}
-	faulttable_write(to, list->rows, list->count, columns_of(run), table_of(run)->areas);
+	faulttable_write(to, list->rows, list->count, columns_of(run), &table_of(run)->areas);
 	numbers_end(run);
 }
 
@@ -211,7 +210,7 @@ int faulttable_report(struct run *run)
 	for (size_t i = 0; !run->is_peek && i < list.count; i++)
 		run->recorded += row_total(&list.rows[i]);
 	if (!run->is_peek)
-		areas_end_report(table->areas);
+		areas_end_report(&table->areas);
 	free(list.rows);
 	return err;
 }

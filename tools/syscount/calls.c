@@ -389,7 +389,7 @@ static void print_untimed(uint64_t n, const char *why)
 static void print_left(const struct run *run, const struct calls *calls,
 		       const struct in_flight *flights)
 {
-	size_t n = in_flight_count(flights);
+	size_t n = flights->count;
 
 	if (run->is_last && n && !calls->request.in_flight)
 		msg_info("calls still in flight: %zu (list them with --in-flight)", n);
@@ -417,7 +417,7 @@ static void list_flights(const struct run *run, const struct calls *calls,
 	const struct in_flight_view view = { run->start_ns, run->end_ns, request->top,
 					     request->layout.in_ms, names };
 	struct table_output to = { .f = run->out, .format = run->table_format };
-	size_t n = in_flight_count(flights);
+	size_t n = flights->count;
 
 	in_flight_write(flights, &to, &view);
 	if (run->table_format == &json_table && n > request->top)
@@ -427,17 +427,17 @@ static void list_flights(const struct run *run, const struct calls *calls,
 
 static int report_flights(struct run *run, const struct calls *calls)
 {
-	struct in_flight *flights = in_flight_new();
+	struct in_flight flights = {};
 	struct kernelnames *names = new_names(run, calls);
 	int err = taskiter_visit(run, "syscount_in_flight", sizeof(struct call_flight),
-				 collect_flight, flights);
+				 collect_flight, &flights);
 
 	if (!err && calls->request.in_flight)
-		list_flights(run, calls, flights, names);
+		list_flights(run, calls, &flights, names);
 	if (!err)
-		print_left(run, calls, flights);
+		print_left(run, calls, &flights);
 	kernelnames_free(names);
-	in_flight_free(flights);
+	free(flights.items);
 	return err;
 }
 

@@ -12,40 +12,13 @@
 #include "syscount/in_flight.h"
 #include "process/syscalls.h"
 
-struct item {
-	struct call_flight flight;
-	uint64_t age_ns;
-	const char *mark, *age_is; /* accuracy of the age: a prefix in text, and a word */
-};
-
-struct in_flight {
-	struct item *items;
-	size_t count, cap;
-};
-
-struct in_flight *in_flight_new(void)
-{
-	return mem_zalloc(1, sizeof(struct in_flight));
-}
-
-void in_flight_free(struct in_flight *flights)
-{
-	free(flights->items);
-	free(flights);
-}
-
 void in_flight_add(struct in_flight *flights, const struct call_flight *flight)
 {
 	*MEM_APPEND(flights->items, flights->count, flights->cap) =
-		(struct item){ .flight = *flight };
+		(struct in_flight_item){ .flight = *flight };
 }
 
-size_t in_flight_count(const struct in_flight *flights)
-{
-	return flights->count;
-}
-
-static void find_age(struct item *item, uint64_t start_ns, uint64_t now_ns)
+static void find_age(struct in_flight_item *item, uint64_t start_ns, uint64_t now_ns)
 {
 	const struct call_flight *flight = &item->flight;
 
@@ -67,7 +40,7 @@ static void find_age(struct item *item, uint64_t start_ns, uint64_t now_ns)
 
 static int by_age(const void *a, const void *b)
 {
-	const struct item *x = a, *y = b;
+	const struct in_flight_item *x = a, *y = b;
 
 	if (x->age_ns != y->age_ns)
 		return x->age_ns < y->age_ns ? 1 : -1;
@@ -156,8 +129,8 @@ static const struct table_column columns[] = {
 	[FRAMES] = { .kind = CELL_NESTED, .print = print_stack, .print_json = print_json_frames },
 };
 
-static void write_item(struct table_output *to, const struct table *table, const struct item *item,
-		       const struct ksyms *ksyms)
+static void write_item(struct table_output *to, const struct table *table,
+		       const struct in_flight_item *item, const struct ksyms *ksyms)
 {
 	const struct call_flight *flight = &item->flight;
 	const struct stack stack = { ksyms, flight };

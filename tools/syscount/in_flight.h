@@ -10,14 +10,21 @@
 #include "abi/call_record.h"
 #include "output/table.h"
 
-struct in_flight;
 struct kernelnames;
 
-struct in_flight *in_flight_new(void);
-void in_flight_free(struct in_flight *flights);
+struct in_flight_item {
+	struct call_flight flight;
+	uint64_t age_ns;
+	const char *mark, *age_is; /* accuracy of the age: a prefix in text, and a word */
+};
+
+/* All zero: none. The caller frees items. */
+struct in_flight {
+	struct in_flight_item *items;
+	size_t count, cap;
+};
 
 void in_flight_add(struct in_flight *flights, const struct call_flight *flight);
-size_t in_flight_count(const struct in_flight *flights);
 
 /*
  * How to list calls, with ages at now_ns. If a call began before tracing (start_ns), its age is the
