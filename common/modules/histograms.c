@@ -392,9 +392,8 @@ static int by_total(const void *a, const void *b)
 {
 	const struct keyed_hist *x = *(struct keyed_hist *const *)a;
 	const struct keyed_hist *y = *(struct keyed_hist *const *)b;
-	int order = order_u64(hist_sum(x->hist), hist_sum(y->hist));
 
-	return order ? order : order_u64(x->id, y->id);
+	return order_u64(hist_sum(x->hist), hist_sum(y->hist)) ?: order_u64(x->id, y->id);
 }
 
 static void write_named(const struct run *run, const struct hist_rows *rows,
@@ -426,8 +425,7 @@ static int report_by_key(struct run *run, const struct hist_rows *rows)
 	if (grouping_of(run)->by_container)
 		list.containers = strpool_new();
 	err = map_pair_read(run, &histograms_of(run)->tables, collect_octave, &list);
-	if (list.count)
-		qsort(list.items, list.count, sizeof(*list.items), by_total);
+	SORT(list.items, list.count, by_total);
 	for (size_t i = 0; !err && i < list.count; i++) {
 		write_named(run, rows, list.items[i]);
 		count_values(run, list.items[i]);

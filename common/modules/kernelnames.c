@@ -120,8 +120,7 @@ static size_t sort_unique(uint64_t *addrs, size_t n)
 {
 	size_t kept = 0;
 
-	if (n)
-		qsort(addrs, n, sizeof(*addrs), compare_addrs);
+	SORT(addrs, n, compare_addrs);
 	for (size_t i = 0; i < n; i++)
 		if (!kept || addrs[kept - 1] != addrs[i])
 			addrs[kept++] = addrs[i];

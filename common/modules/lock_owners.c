@@ -82,9 +82,9 @@ static pid_t read_owner(const struct lock_waiter *w)
 static int compare_threads(const void *a, const void *b)
 {
 	const struct lock_waiter *x = a, *y = b;
-	int order = order_u64((uint64_t)x->pid, (uint64_t)y->pid);
 
-	return order ? order : order_u64((uint64_t)x->tid, (uint64_t)y->tid);
+	return order_u64((uint64_t)x->pid, (uint64_t)y->pid)
+		       ?: order_u64((uint64_t)x->tid, (uint64_t)y->tid);
 }
 
 static struct lock_waiter *find_thread(struct lock_waiter *waiters, size_t n, pid_t pid, pid_t tid)
@@ -100,11 +100,9 @@ static int compare_futexes(const void *a, const void *b)
 {
 	const struct lock_waiter *x = *(struct lock_waiter *const *)a;
 	const struct lock_waiter *y = *(struct lock_waiter *const *)b;
-	int order = order_u64((uint64_t)x->pid, (uint64_t)y->pid);
+	int order = order_u64((uint64_t)x->pid, (uint64_t)y->pid) ?: order_u64(x->addr, y->addr);
 
-	if (!order)
-		order = order_u64(x->addr, y->addr);
-	return order ? order : order_u64((uint64_t)x->tid, (uint64_t)y->tid);
+	return order ?: order_u64((uint64_t)x->tid, (uint64_t)y->tid);
 }
 
 /* Returns the index of the first waiter from i on that still waits; end: none. */
@@ -176,17 +174,16 @@ static int compare_news(const void *a, const void *b)
 {
 	const struct lock_waiter *x = *(struct lock_waiter *const *)a;
 	const struct lock_waiter *y = *(struct lock_waiter *const *)b;
-	int order = order_u64((uintptr_t)x->lock, (uintptr_t)y->lock);
+	int order = order_u64((uintptr_t)x->lock, (uintptr_t)y->lock)
+			    ?: order_u64((uint64_t)x->owner, (uint64_t)y->owner);
 
-	if (!order)
-		order = order_u64((uint64_t)x->owner, (uint64_t)y->owner);
-	return order ? order : order_u64((uintptr_t)x, (uintptr_t)y);
+	return order ?: order_u64((uintptr_t)x, (uintptr_t)y);
 }
 
 /* Marks the first waiter of each lock and owner. */
 static void mark_news(struct lock_waiter **list, size_t n)
 {
-	qsort(list, n, sizeof(struct lock_waiter *), compare_news);
+	SORT(list, n, compare_news);
 	for (size_t i = 0; i < n; i++)
 		list[i]->is_news = list[i]->owner && (!i || list[i - 1]->lock != list[i]->lock ||
 						      list[i - 1]->owner != list[i]->owner);
@@ -197,12 +194,11 @@ void lock_owners_find(struct lock_waiter *waiters, size_t n)
 	struct lock_waiter **list = mem_zalloc(n + 1, sizeof(struct lock_waiter *));
 	size_t n_mutex = 0;
 
-	if (n)
-		qsort(waiters, n, sizeof(*waiters), compare_threads);
+	SORT(waiters, n, compare_threads);
 	for (size_t i = 0; i < n; i++)
 		if (is_mutex(&waiters[i]))
 			list[n_mutex++] = &waiters[i];
-	qsort(list, n_mutex, sizeof(struct lock_waiter *), compare_futexes);
+	SORT(list, n_mutex, compare_futexes);
 	choose(waiters, list, n_mutex, n);
 	look(waiters, n);
 	for (size_t i = 0; i < n; i++)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/strpool.h"
 #include "output/calltree.h"
 #include "output/quantity.h"
@@ -325,9 +326,9 @@ bool calltree_shrink(struct calltree *tree)
 static int compare_nodes(const void *a, const void *b)
 {
 	const struct calltree_node *const *x = a, *const *y = b;
-	int order = strcmp((*x)->name, (*y)->name);
 
-	return order ? order : ((*x)->kind > (*y)->kind) - ((*x)->kind < (*y)->kind);
+	return strcmp((*x)->name, (*y)->name)
+		       ?: ((*x)->kind > (*y)->kind) - ((*x)->kind < (*y)->kind);
 }
 
 /* Sorts a node's children by name. */
@@ -343,7 +344,7 @@ static void sort_children(struct calltree *tree, struct calltree_node *parent,
 	}
 	if (n < 2)
 		return;
-	qsort(*list, n, sizeof(**list), compare_nodes);
+	SORT(*list, n, compare_nodes);
 	parent->first_child = CALLTREE_NONE;
 	while (n-- > 0) {
 		uint32_t i = (uint32_t)((*list)[n] - tree->nodes);

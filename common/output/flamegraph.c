@@ -12,6 +12,7 @@
 
 #include "base/array.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "output/flamegraph.h"
 #include "output/kernel_roots.h"
 #include "output/quantity.h"
@@ -417,7 +418,7 @@ static void print_paths(const struct drawing *d)
 	for (size_t i = 0; i < d->n_boxes; i++)
 		if (!is_element(d, &d->boxes[i]))
 			parts[n++] = (struct part){ &d->boxes[i], colour_of(d, &d->boxes[i]) };
-	qsort(parts, n, sizeof(*parts), compare_parts);
+	SORT(parts, n, compare_parts);
 	for (size_t i = 0; i < n;)
 		i += print_path(d, parts + i, n - i);
 	free(parts);

@@ -11,6 +11,7 @@
 #include "base/escape.h"
 #include "base/mem.h"
 #include "base/msg.h"
+#include "base/order.h"
 #include "output/folded.h"
 #include "output/folded_tree.h"
 #include "output/quantity.h"
@@ -242,8 +243,7 @@ void folded_tree_write(FILE *f, const struct calltree *tree, bool has_two_values
 	char text[QUANTITY_MAX];
 
 	collect(&leaves, tree, CALLTREE_ROOT);
-	if (leaves.n)
-		qsort(leaves.list, leaves.n, sizeof(*leaves.list), compare_leaves);
+	SORT(leaves.list, leaves.n, compare_leaves);
 	for (size_t i = 0; i < leaves.n; i++) {
 		const struct leaf *leaf = &leaves.list[i];
 

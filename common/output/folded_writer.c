@@ -85,11 +85,9 @@ static int compare_hash(const void *a, const void *b)
 static int compare_value(const void *a, const void *b)
 {
 	const struct line *x = a, *y = b;
-	int order = order_u64(y->value, x->value);
+	int order = order_u64(y->value, x->value) ?: sample_compare_stacks(x->sample, y->sample);
 
-	if (!order)
-		order = sample_compare_stacks(x->sample, y->sample);
-	return order ? order : order_u64(x->hash, y->hash);
+	return order ?: order_u64(x->hash, y->hash);
 }
 
 static bool is_same(struct folding *folding, const struct line *a, const struct line *b)
@@ -104,14 +102,14 @@ static void merge_lines(struct folding *folding)
 	struct line *lines = folding->lines;
 	size_t kept = 0;
 
-	qsort(lines, folding->n, sizeof(*lines), compare_hash);
+	SORT(lines, folding->n, compare_hash);
 	for (size_t i = 0; i < folding->n; i++) {
 		if (kept && is_same(folding, &lines[kept - 1], &lines[i]))
 			lines[kept - 1].value += lines[i].value;
 		else
 			lines[kept++] = lines[i];
 	}
-	qsort(lines, kept, sizeof(*lines), compare_value);
+	SORT(lines, kept, compare_value);
 	folding->n = kept;
 }
 

@@ -86,19 +86,16 @@ static void visit_children(struct walk *walk, const struct calltree_node *node, 
 static int compare_by_self(const void *a, const void *b)
 {
 	const struct function *x = a, *y = b;
-	int order = order_u64(y->self.now, x->self.now);
+	int order = order_u64(y->self.now, x->self.now) ?: order_u64(y->total.now, x->total.now);
 
-	if (!order)
-		order = order_u64(y->total.now, x->total.now);
-	return order ? order : strcmp(x->name, y->name);
+	return order ?: strcmp(x->name, y->name);
 }
 
 static int compare_by_total(const void *a, const void *b)
 {
 	const struct function *x = a, *y = b;
-	int order = order_u64(y->total.now, x->total.now);
 
-	return order ? order : compare_by_self(a, b);
+	return order_u64(y->total.now, x->total.now) ?: compare_by_self(a, b);
 }
 
 struct functions *functions_new(const struct calltree *tree, bool by_total)
@@ -112,9 +109,7 @@ struct functions *functions_new(const struct calltree *tree, bool by_total)
 	for (size_t at = 0; (entry = idmap_next(&walk.entries, &at));)
 		functions->list[functions->n++] = entry->function;
 	idmap_free(&walk.entries, free);
-	if (functions->n)
-		qsort(functions->list, functions->n, sizeof(*functions->list),
-		      by_total ? compare_by_total : compare_by_self);
+	SORT(functions->list, functions->n, by_total ? compare_by_total : compare_by_self);
 	return functions;
 }
 

@@ -251,9 +251,8 @@ static void add_call(struct page *page, const struct sample *s)
 static int compare_rows(const void *a, const void *b)
 {
 	const struct row *x = *(struct row *const *)a, *y = *(struct row *const *)b;
-	int order = order_u64(y->value, x->value);
 
-	return order ? order : strcmp(x->text, y->text);
+	return order_u64(y->value, x->value) ?: strcmp(x->text, y->text);
 }
 
 static void sort_rows(struct rows *rows)
@@ -263,8 +262,7 @@ static void sort_rows(struct rows *rows)
 	rows->list = mem_zalloc(rows->by_text.count + 1, sizeof(struct row *));
 	for (size_t at = 0; (row = idmap_next(&rows->by_text, &at));)
 		rows->list[rows->n++] = row;
-	if (rows->n)
-		qsort(rows->list, rows->n, sizeof(struct row *), compare_rows);
+	SORT(rows->list, rows->n, compare_rows);
 }
 
 /* Returns the rank of a group: kinds of time that explain little follow the rest. */
@@ -281,9 +279,8 @@ static uint64_t rank(const struct group *group)
 static int compare_groups(const void *a, const void *b)
 {
 	const struct group *x = a, *y = b;
-	int order = order_u64(rank(x), rank(y));
 
-	return order ? order : order_u64(y->total, x->total);
+	return order_u64(rank(x), rank(y)) ?: order_u64(y->total, x->total);
 }
 
 /* Totals the samples and shortens their stacks, once for pages of any length. */
@@ -307,7 +304,7 @@ static void sum_up(struct page *page)
 		if (!page->first || (writer_is_idle(page->first) && !writer_is_idle(s)))
 			page->first = s;
 	}
-	qsort(page->groups, page->n_groups, sizeof(*page->groups), compare_groups);
+	SORT(page->groups, page->n_groups, compare_groups);
 	for (size_t i = 0; i < page->n_groups; i++)
 		sort_rows(&page->groups[i].rows);
 	sort_rows(&page->calls);

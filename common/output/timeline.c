@@ -185,8 +185,7 @@ void timeline_visit(const struct profile *p, const struct writer_style *style,
 	size_t n, n_threads = 0;
 	struct event *events = profile_events(p, &n);
 
-	if (n)
-		qsort(events, n, sizeof(*events), compare_events);
+	SORT(events, n, compare_events);
 	for (size_t i = 0; i < n; n_threads++) {
 		struct track t = {
 			.events = events + i,

@@ -21,6 +21,7 @@
 #include "base/hotplug.h"
 #include "base/mem.h"
 #include "base/msg.h"
+#include "base/order.h"
 #include "process/process_events.h"
 
 /* ---- event queue ---- */
@@ -68,8 +69,7 @@ static int compare_items(const void *a, const void *b)
 void event_queue_sort(struct event_queue *queue)
 {
 	if (queue->n_items - queue->n_noted > 1)
-		qsort(queue->items + queue->n_noted, queue->n_items - queue->n_noted,
-		      sizeof(*queue->items), compare_items);
+		SORT(queue->items + queue->n_noted, queue->n_items - queue->n_noted, compare_items);
 }
 
 struct queued *event_queue_note(struct event_queue *queue, uint64_t until_ns)

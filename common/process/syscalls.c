@@ -12,6 +12,7 @@
 
 #include "base/array.h"
 #include "base/msg.h"
+#include "base/order.h"
 #include "base/parse.h"
 #include "elf/elf64.h"
 #include "process/syscalls.h"
@@ -176,7 +177,7 @@ static size_t list_names(const char **names)
 	for (size_t t = 0; t < 2; t++)
 		for (size_t i = 0; i < calls[CALL_NATIVE][t].count; i++)
 			names[n++] = calls[CALL_NATIVE][t].names[i].name;
-	qsort(names, n, sizeof(*names), by_name);
+	SORT(names, n, by_name);
 	return n;
 }
 

@@ -13,6 +13,7 @@
 #include <bpf/bpf.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/readfile.h"
 #include "base/text_stream.h"
 #include "run/kernelbtf.h"
@@ -336,9 +337,7 @@ int kernelbtf_cut(struct kernelbtf *kernelbtf, const void *whole, size_t size)
 	int err = open_cut(&cut, whole, size);
 	size_t n_max;
 
-	if (kernelbtf->n_names)
-		qsort(kernelbtf->names, kernelbtf->n_names, sizeof(*kernelbtf->names),
-		      compare_names);
+	SORT(kernelbtf->names, kernelbtf->n_names, compare_names);
 	if (err)
 		return err;
 	n_max = cut.types_size / sizeof(struct btf_type) + 1; /* untouched memory costs nothing */

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/msg.h"
+#include "base/order.h"
 #include "base/readfile.h"
 #include "base/search.h"
 #include "process/procstate.h"
@@ -352,8 +353,7 @@ static void cut_pieces(struct jitmap *map)
 {
 	struct cover c = { map->entries, mem_zalloc(map->count, sizeof(*c.items)), 0 };
 
-	if (map->count)
-		qsort(map->entries, map->count, sizeof(*map->entries), compare_entries);
+	SORT(map->entries, map->count, compare_entries);
 	map->n_pieces = 0;
 	for (size_t i = 0; i < map->count; i++) {
 		cover_advance(map, &c, map->entries[i].start);

@@ -14,6 +14,7 @@
 
 #include "base/idmap.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/search.h"
 #include "elf/elffile.h"
 #include "elf/gopclntab.h"
@@ -88,8 +89,7 @@ static void read_units(struct srclines *lines)
 		if (type == DW_UT_skeleton)
 			lines->lack = SRCLINES_SPLIT;
 	}
-	if (lines->n_ranges)
-		qsort(lines->ranges, lines->n_ranges, sizeof(*lines->ranges), compare_ranges);
+	SORT(lines->ranges, lines->n_ranges, compare_ranges);
 }
 
 static bool find_unit(const struct srclines *lines, uint64_t vaddr, Dwarf_Die *unit)

@@ -10,6 +10,7 @@
 #include "base/idmap.h"
 #include "base/mem.h"
 #include "base/msg.h"
+#include "base/order.h"
 #include "base/strpool.h"
 #include "flame/compare.h"
 #include "output/folded_tree.h"
@@ -236,8 +237,7 @@ static void measure_all(struct comparison *c)
 	c->deviations = find_deviations(1 / (ONE_FALSE_IN * (double)(c->n + 1)));
 	for (size_t i = 0; i < c->n; i++)
 		measure(c, c->list[i]);
-	if (c->n)
-		qsort(c->list, c->n, sizeof(struct entry *), compare_entries);
+	SORT(c->list, c->n, compare_entries);
 	for (enum side side = 0; side < N_SIDES; side++)
 		average(&c->all.sides[side], c->runs[side]);
 	measure(c, &c->all);

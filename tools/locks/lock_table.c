@@ -132,47 +132,40 @@ void lock_table_add(struct lock_table *table, const struct lock_name *lock, cons
 
 static int compare_sums(const struct sums *a, const struct sums *b)
 {
-	int order = order_u64(b->total_ns, a->total_ns);
-
-	return order ? order : order_u64(b->count, a->count);
+	return order_u64(b->total_ns, a->total_ns) ?: order_u64(b->count, a->count);
 }
 
 static int compare_rows(const void *a, const void *b)
 {
 	const struct row *x = *(const struct row *const *)a, *y = *(const struct row *const *)b;
-	int order = compare_sums(&x->sums, &y->sums);
 
-	return order ? order : order_u64(x->lock->addr, y->lock->addr);
+	return compare_sums(&x->sums, &y->sums) ?: order_u64(x->lock->addr, y->lock->addr);
 }
 
 static int compare_wakers(const void *a, const void *b)
 {
 	const struct waker *x = a, *y = b;
-	int order = compare_sums(&x->sums, &y->sums);
 
-	return order ? order : order_u64(x->stack_id, y->stack_id);
+	return compare_sums(&x->sums, &y->sums) ?: order_u64(x->stack_id, y->stack_id);
 }
 
 static int compare_threads(const struct waker *a, const struct waker *b)
 {
-	int order = order_u64(a->tgid, b->tgid);
-
-	return order ? order : strcmp(a->comm, b->comm);
+	return order_u64(a->tgid, b->tgid) ?: strcmp(a->comm, b->comm);
 }
 
 static int compare_identities(const void *a, const void *b)
 {
 	const struct waker *x = a, *y = b;
-	int order = compare_threads(x, y);
 
-	return order ? order : order_u64(x->stack_id, y->stack_id);
+	return compare_threads(x, y) ?: order_u64(x->stack_id, y->stack_id);
 }
 
 static void merge_wakers(struct row *row)
 {
 	size_t n = 0;
 
-	qsort(row->wakers, row->n_wakers, sizeof(*row->wakers), compare_identities);
+	SORT(row->wakers, row->n_wakers, compare_identities);
 	for (size_t i = 0; i < row->n_wakers; i++)
 		if (n && !compare_identities(&row->wakers[n - 1], &row->wakers[i]))
 			add_sums(&row->wakers[n - 1].sums, &row->wakers[i].sums);
@@ -205,7 +198,7 @@ static void sort_wakers(struct row *row)
 		return;
 	merge_wakers(row);
 	count_by_thread(row);
-	qsort(row->wakers, row->n_wakers, sizeof(*row->wakers), compare_wakers);
+	SORT(row->wakers, row->n_wakers, compare_wakers);
 }
 
 struct list {
@@ -221,8 +214,7 @@ static struct list sort_rows(struct lock_table *table)
 		sort_wakers(row);
 		list.rows[list.n++] = row;
 	}
-	if (list.n)
-		qsort(list.rows, list.n, sizeof(*list.rows), compare_rows);
+	SORT(list.rows, list.n, compare_rows);
 	return list;
 }
 

@@ -146,26 +146,21 @@ void block_sums_merge(struct block_sums *sums, const struct block_sum *sum, uint
 static int compare_bytes(const void *a, const void *b)
 {
 	const struct block_sum *const *x = a, *const *y = b;
-	int order = order_u64((*y)->bytes, (*x)->bytes);
+	int order = order_u64((*y)->bytes, (*x)->bytes) ?: order_u64((*y)->count, (*x)->count);
 
-	if (!order)
-		order = order_u64((*y)->count, (*x)->count);
-	return order ? order : order_u64((*x)->id, (*y)->id);
+	return order ?: order_u64((*x)->id, (*y)->id);
 }
 
 static int compare_count(const void *a, const void *b)
 {
 	const struct block_sum *const *x = a, *const *y = b;
-	int order = order_u64((*y)->count, (*x)->count);
 
-	return order ? order : compare_bytes(a, b);
+	return order_u64((*y)->count, (*x)->count) ?: compare_bytes(a, b);
 }
 
 void block_sums_sort(struct block_sums *sums, bool by_count)
 {
-	if (sums->count)
-		qsort(sums->items, sums->count, sizeof(struct block_sum *),
-		      by_count ? compare_count : compare_bytes);
+	SORT(sums->items, sums->count, by_count ? compare_count : compare_bytes);
 }
 
 /* ---- growth ---- */

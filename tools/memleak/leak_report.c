@@ -15,6 +15,7 @@
 #include "base/idmap.h"
 #include "base/mem.h"
 #include "base/msg.h"
+#include "base/order.h"
 #include "memleak/blocks.h"
 #include "memleak/go_heaps.h"
 #include "memleak/leak_options.h"
@@ -423,8 +424,7 @@ static void print_blocks(const struct leak_report *report)
 {
 	struct shown_block *shown = report->shown;
 
-	if (report->n_shown)
-		qsort(shown, report->n_shown, sizeof(*shown), compare_shown);
+	SORT(shown, report->n_shown, compare_shown);
 	for (size_t i = 0; i < report->n_shown; i++)
 		if (is_shown(report, shown[i].sum))
 			fprintf(report->run->out, "\taddr = %" PRIx64 " size = %" PRIu64 "\n",

@@ -98,8 +98,7 @@ void faulttable_write(struct table_output *to, struct fault_row *rows, size_t n,
 		table.shown |= TABLE_COLUMN(PID) | TABLE_COLUMN(COMM);
 	if (columns->area)
 		table.shown |= TABLE_COLUMN(KIND) | TABLE_COLUMN(AREA_NAME);
-	if (n)
-		qsort(rows, n, sizeof(*rows), compare_rows);
+	SORT(rows, n, compare_rows);
 	table_head(to, &table);
 	for (size_t i = 0; i < n; i++)
 		write_row(to, &table, &rows[i], names);

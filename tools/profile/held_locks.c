@@ -116,9 +116,8 @@ struct held_locks *held_locks_start(struct run *run)
 static int compare_owners(const void *a, const void *b)
 {
 	const struct owner *x = a, *y = b;
-	int order = order_u64(y->n_samples, x->n_samples);
 
-	return order ? order : strcmp(x->text, y->text);
+	return order_u64(y->n_samples, x->n_samples) ?: strcmp(x->text, y->text);
 }
 
 static void clear_owners(struct held_locks *held)
@@ -132,7 +131,7 @@ char *held_locks_append(struct held_locks *held, char *text)
 {
 	char line[LINE_WIDTH + 1], *whole, *longer;
 
-	qsort(held->owners, held->n_owners, sizeof(*held->owners), compare_owners);
+	SORT(held->owners, held->n_owners, compare_owners);
 	for (size_t i = 0; i < held->n_owners && i < LINES_MAX; i++) {
 		whole = mem_printf("held in %u of %u samples: %s", held->owners[i].n_samples,
 				   held->n_samples, held->owners[i].text);

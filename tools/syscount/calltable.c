@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "process/procstate.h"
 #include "syscount/calltable.h"
 #include "process/syscalls.h"
@@ -161,8 +162,7 @@ static void join_equal(struct calltable *table)
 {
 	size_t n = 0;
 
-	if (table->count)
-		qsort(table->entries, table->count, sizeof(*table->entries), by_key_and_octave);
+	SORT(table->entries, table->count, by_key_and_octave);
 	for (size_t i = 0; i < table->count; i++) {
 		if (n && !by_key_and_octave(&table->entries[n - 1], &table->entries[i]))
 			join(&table->entries[n - 1], &table->entries[i]);
@@ -454,9 +454,7 @@ static void write_part(const struct calltable *table, enum part part, struct tab
 	struct rows rows = {};
 
 	merge(table, part, &rows);
-	if (rows.count)
-		qsort(rows.items, rows.count, sizeof(*rows.items),
-		      table->layout->timed ? by_time : by_calls);
+	SORT(rows.items, rows.count, table->layout->timed ? by_time : by_calls);
 	if (is_text(&writing) && part != PART_CALLS && rows.count)
 		fputc('\n', to->f);
 	if (part == PART_CALLS || rows.count)
@@ -469,8 +467,7 @@ void calltable_write(struct calltable *table, struct table_output *to, struct ca
 {
 	bool by_error = table->layout->by_error;
 
-	if (table->count)
-		qsort(table->entries, table->count, sizeof(*table->entries), by_key);
+	SORT(table->entries, table->count, by_key);
 	if (!by_error || !to->format->has_totals)
 		write_part(table, PART_CALLS, to, room);
 	if (!by_error)

@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/mem.h"
 #include "base/msg.h"
+#include "base/order.h"
 #include "modules/kernelnames.h"
 #include "symbols/ksyms.h"
 #include "syscount/in_flight.h"
@@ -75,8 +76,7 @@ static void sort_by_age(struct in_flight *flights, uint64_t start_ns, uint64_t n
 {
 	for (size_t i = 0; i < flights->count; i++)
 		find_age(&flights->items[i], start_ns, now_ns);
-	if (flights->count)
-		qsort(flights->items, flights->count, sizeof(*flights->items), by_age);
+	SORT(flights->items, flights->count, by_age);
 }
 
 /* ---- the table ---- */
