@@ -13,6 +13,7 @@
 #include "abi/biolat.h"
 #include "lib/hist.bpf.h"
 #include "lib/filter.bpf.h"
+#include "lib/maps.bpf.h"
 #include "stack/stack.bpf.h"
 
 #define PF_WQ_WORKER 0x20
@@ -27,18 +28,9 @@ const volatile struct biolat_settings settings SEC(".rodata.biolat");
 
 struct biolat_counts counts SEC(".data.counts") = {};
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, BIOLAT_REQUESTS);
-	__type(key, __u32);
-	__type(value, struct biolat_request);
-} requests SEC(".maps");
+MAP_SHARED_ARRAY(requests, struct biolat_request, BIOLAT_REQUESTS);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 20);
-} slow_requests SEC(".maps");
+MAP_RINGBUF(slow_requests, 1 << 20);
 
 /*
  * ---- the table of requests ----

@@ -12,23 +12,16 @@
 #define STACK_RECURS
 #define WAITS_PER_LOCK
 #include "abi/locks.h"
+#include "lib/maps.bpf.h"
 #include "sched/waits_visit.bpf.h"
 
 const volatile struct lock_settings lock_settings SEC(".rodata.locks");
 
 TABLE_WITH_TURNS(lock_table, struct lock_key, struct lock_sum, 65536);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 128 << 10);
-} lock_news SEC(".maps");
+MAP_RINGBUF(lock_news, 128 << 10);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct lock_cpu);
-} lock_cpus SEC(".maps");
+MAP_PERCPU_ARRAY(lock_cpus, struct lock_cpu, 1);
 
 static __always_inline struct lock_cpu *lock_this_cpu(void)
 {

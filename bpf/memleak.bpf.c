@@ -13,6 +13,7 @@
 #define STACK_PREEMPTIBLE
 #define STACK_RECURS
 #define UNWIND_BEGINS_AT_CONTEXT 1
+#include "lib/maps.bpf.h"
 #include "stack/stack.bpf.h"
 #include "abi/block.h"
 #include "abi/memleak.h"
@@ -29,14 +30,8 @@ const volatile struct memleak_settings settings SEC(".rodata.memleak") = {
 	.sample = 1,
 };
 
-/* Table of live blocks; the loader sets max_entries. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct block_bucket);
-} blocks SEC(".maps");
+/* Table of live blocks. */
+MAP_SHARED_ARRAY(blocks, struct block_bucket, SET_BY_LOADER);
 
 static __always_inline struct block_bucket *blocks_bucket(__u64 index)
 {
@@ -52,25 +47,12 @@ static __always_inline __u64 blocks_mask(void)
 
 #include "abi/block_table.h"
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct memleak_counts);
-} memleak_counts SEC(".maps");
+MAP_PERCPU_ARRAY(memleak_counts, struct memleak_counts, 1);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4 << 20);
-} memleak_events SEC(".maps");
+MAP_RINGBUF(memleak_events, 4 << 20);
 
 /* Exec count of a process: blocks of earlier counts are gone. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
-	__type(key, __u32);
-	__type(value, __u32);
-} memleak_generations SEC(".maps");
+MAP_LRU(memleak_generations, __u32, __u32, 16384);
 
 /* Number of the open window; 0: none. Only with settings.by_windows. */
 __u32 memleak_window SEC(".data.window") = 0;
@@ -213,10 +195,7 @@ static __always_inline bool take_block(__u64 addr, __u32 tgid, struct block *out
 /* ---- changes of mappings, which the loader tracks as ranges ---- */
 
 /* Changes of mappings, in order. */
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 2 << 20);
-} memleak_ranges SEC(".maps");
+MAP_RINGBUF(memleak_ranges, 2 << 20);
 
 static __always_inline __u64 whole_pages(__u64 bytes)
 {

@@ -8,6 +8,7 @@
 #include "abi/pagefaults.h"
 #include "lib/area.bpf.h"
 #include "lib/hist.bpf.h"
+#include "lib/maps.bpf.h"
 #include "stack/stack.bpf.h"
 
 struct task_state {
@@ -24,12 +25,7 @@ const volatile struct pagefaults_settings settings = {
 
 TABLE_WITH_TURNS(fault_table, struct fault_key, struct fault_sum, 32768);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct fault_seen);
-} faults_seen SEC(".maps");
+MAP_PERCPU_ARRAY(faults_seen, struct fault_seen, 1);
 
 static void task_visit(struct bpf_iter__task *ctx, struct task_struct *task,
 		       struct task_state *state)

@@ -6,6 +6,7 @@
 #include "abi/runqlat.h"
 #include "lib/hist.bpf.h"
 #include "lib/filter.bpf.h"
+#include "lib/maps.bpf.h"
 #include "sched/throttle.bpf.h"
 
 struct task_state {
@@ -19,17 +20,9 @@ struct task_state {
 const volatile __u32 hist_by = BY_NOTHING;
 const volatile __u64 slower_ns = 0; /* minimum wait to report, instead of counting */
 
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 20);
-} slow_waits SEC(".maps");
+MAP_RINGBUF(slow_waits, 1 << 20);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u64);
-} throttled_ns SEC(".maps"); /* total of waits caused by quotas */
+MAP_ARRAY(throttled_ns, __u64, 1); /* total of waits caused by quotas */
 
 /* Does nothing: waits that began before tracing are not counted. */
 static void task_visit(struct bpf_iter__task *ctx, struct task_struct *task,

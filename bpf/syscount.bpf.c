@@ -13,6 +13,7 @@
 #include "lib/filter.bpf.h"
 #include "abi/hist.h"
 #include "lib/ksyms.bpf.h"
+#include "lib/maps.bpf.h"
 #include "lib/table.bpf.h"
 
 struct task_state {
@@ -32,32 +33,17 @@ const volatile struct call_settings settings SEC(".rodata.calls");
 /* The iterator's record: only one iterator runs. */
 struct call_flight flight SEC(".data.flight") = {};
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct call_counts);
-} call_counts SEC(".maps");
+MAP_PERCPU_ARRAY(call_counts, struct call_counts, 1);
 
 TABLE_WITH_TURNS(call_table, struct call_key, __u64, 16384);
 TABLE_WITH_TURNS(call_time_table, struct call_key, struct call_times, 16384);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1); /* set by the loader */
-	__type(key, __u32);
-	__type(value, struct call_cell);
-} call_cells SEC(".maps");
+MAP_PERCPU_ARRAY(call_cells, struct call_cell, SET_BY_LOADER);
 
 __u64 call_turn SEC(".data.turn") = CALL_FIRST_TURN;
 
 /* Names of processes, which may have exited when the table is printed. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
-	__type(key, __u32);
-	__type(value, struct call_label);
-} call_labels SEC(".maps");
+MAP_LRU(call_labels, __u32, struct call_label, 16384);
 
 const struct call_times no_times = { .min_ns = ~0ULL };
 

@@ -18,6 +18,7 @@
 
 #include "abi/area.h"
 #include "lib/compat.bpf.h"
+#include "lib/maps.bpf.h"
 
 #define TMPFS_MAGIC	0x01021994
 #define HUGETLBFS_MAGIC 0x958458f6
@@ -25,17 +26,9 @@
 #define AREA_TREE_HEIGHT 8 /* ten slots per level: enough for the maximum number of areas */
 #define AREA_PATH_STEPS	 128
 
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 256 << 10);
-} area_defs SEC(".maps");
+MAP_RINGBUF(area_defs, 256 << 10);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct area_def);
-} area_scratch SEC(".maps");
+MAP_PERCPU_ARRAY(area_scratch, struct area_def, 1);
 
 /* ---- the area of an address ---- */
 

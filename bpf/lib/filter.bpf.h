@@ -10,6 +10,7 @@
 #include "lib/compat.bpf.h"
 #include "lib/loss.bpf.h"
 #include "abi/filter.h"
+#include "lib/maps.bpf.h"
 
 #define FILTER_MAX_IDS	  16384
 #define FILTER_MAX_LEVELS 32 /* levels of cgroups searched; pid namespaces nest no deeper */
@@ -19,17 +20,11 @@ const volatile struct filter_settings filter SEC(".rodata.filter");
 /* Id of the traced cgroup. The loader changes it when a restarted service gets a new cgroup. */
 __u64 filter_cgroup_id SEC(".data.filter") = 0;
 
-#define FILTER_SET(name, key_type, value_type)       \
-	struct {                                     \
-		__uint(type, BPF_MAP_TYPE_HASH);     \
-		__uint(max_entries, FILTER_MAX_IDS); \
-		__type(key, key_type);               \
-		__type(value, value_type);           \
-	} name SEC(".maps")
+MAP_HASH(filter_tgids, __u32, __u8, FILTER_MAX_IDS);
+MAP_HASH(filter_tids, __u32, __u8, FILTER_MAX_IDS);
 
-FILTER_SET(filter_tgids, __u32, __u8);
-FILTER_SET(filter_pids, __u32, __u32); /* pid in the initial namespace -> pid in the caller's */
-FILTER_SET(filter_tids, __u32, __u8);
+/* Pids in the initial namespace, to those in the caller's. */
+MAP_HASH(filter_pids, __u32, __u32, FILTER_MAX_IDS);
 
 /* Returns the pid's number in the caller's pid namespace; 0 if it isn't visible there. */
 static __always_inline __u32 pid_in_namespace(struct pid *pid)

@@ -9,6 +9,7 @@
 #include "abi/filter.h"
 #include "lib/hist_all.bpf.h"
 #include "lib/loss.bpf.h"
+#include "lib/maps.bpf.h"
 #include "lib/table.bpf.h"
 
 struct hist_label {
@@ -21,12 +22,7 @@ TABLE_WITH_TURNS(hist_table, struct hist_key, struct hist_octave, 32768);
  * Names of the keys, since their owners may be gone when the table is printed. Never deleted: the
  * LRU map evicts the least recently written names, which have been printed.
  */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
-	__type(key, __u64);
-	__type(value, struct hist_label);
-} hist_labels SEC(".maps");
+MAP_LRU(hist_labels, __u64, struct hist_label, 16384);
 
 const struct hist_octave hist_empty_octave = {};
 

@@ -5,15 +5,11 @@
 
 #include "lib/compat.bpf.h"
 #include "abi/hist.h"
+#include "lib/maps.bpf.h"
 
 const volatile struct hist_settings hist_settings SEC(".rodata.hist");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, HIST_OCTAVES);
-	__type(key, __u32);
-	__type(value, struct hist_octave);
-} hist_all SEC(".maps");
+MAP_PERCPU_ARRAY(hist_all, struct hist_octave, HIST_OCTAVES);
 
 static __always_inline __u64 hist_to_fixed(__u64 ns)
 {

@@ -8,14 +8,9 @@
 
 #include "lib/compat.bpf.h"
 #include "abi/ksym_query.h"
+#include "lib/maps.bpf.h"
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct ksym_query);
-} ksym_queries SEC(".maps");
+MAP_SHARED_ARRAY(ksym_queries, struct ksym_query, 1);
 
 /*
  * Prints a line for each address. The iterated object doesn't matter: all lines are printed with

@@ -12,24 +12,16 @@
 #ifndef TABLE_BPF_H
 #define TABLE_BPF_H
 
-#include "lib/compat.bpf.h"
+#include "lib/maps.bpf.h"
 
-#define TABLE_FIELDS(key_type, value_type, entries) \
-	__uint(type, BPF_MAP_TYPE_HASH);            \
-	__uint(max_entries, entries);               \
-	__type(key, key_type);                      \
-	__type(value, value_type)
-
-#define TABLE_WITH_TURNS(name, key_type, value_type, entries)                       \
-	struct {                                                                    \
-		TABLE_FIELDS(key_type, value_type, entries);                        \
-	} name SEC(".maps");                                                        \
-	struct {                                                                    \
-		__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);                           \
-		__uint(max_entries, 1);                                             \
-		__type(key, __u32);                                                 \
-		__array(                                                            \
-			values, struct { TABLE_FIELDS(key_type, value_type, 1); }); \
+#define TABLE_WITH_TURNS(name, key_type, value_type, entries)                           \
+	MAP_HASH(name, key_type, value_type, entries);                                  \
+	struct {                                                                        \
+		__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);                               \
+		__uint(max_entries, 1);                                                 \
+		__type(key, __u32);                                                     \
+		__array(                                                                \
+			values, struct { MAP_FIELDS(HASH, key_type, value_type, 1); }); \
 	} name##s SEC(".maps")
 
 static __always_inline void *table_in_use(bool has_turns, void *slots, void *first)

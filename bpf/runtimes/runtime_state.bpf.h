@@ -7,6 +7,7 @@
 #define RUNTIME_STATE_BPF_H
 
 #include "lib/compat.bpf.h"
+#include "lib/maps.bpf.h"
 #include "stack/unwind_slots.bpf.h"
 #include "abi/runtimes.h"
 
@@ -18,38 +19,21 @@ const volatile struct runtime_settings runtime_settings SEC(".rodata.runtimes");
  */
 #define RUNTIME_HAS(bits) ((runtime_settings.kinds & (bits)) != 0)
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1); /* set by the loader */
-	__type(key, __u32);
-	__type(value, struct runtime_process);
-} runtime_processes SEC(".maps");
+MAP_HASH(runtime_processes, __u32, struct runtime_process, SET_BY_LOADER);
 
 #define RUNTIME_PROGRAMS 1024
 
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, RUNTIME_PROGRAMS);
-	__type(key, struct runtime_program);
-	__type(value, __u32); /* enum runtime_program_kind */
-} runtime_programs SEC(".maps");
+/* Values: enum runtime_program_kind. */
+MAP_LRU(runtime_programs, struct runtime_program, __u32, RUNTIME_PROGRAMS);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4096);
-} runtime_begins SEC(".maps");
+MAP_RINGBUF(runtime_begins, 4096);
 
 /* State of a walk, in its runtime's layout; one per slot. */
 struct runtime_walk {
 	__u64 words[576];
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct runtime_walk);
-} runtime_walks SEC(".maps");
+MAP_ARRAY(runtime_walks, struct runtime_walk, 1);
 
 static __always_inline struct runtime_walk *runtime_walk_of(__u32 slot, __u32 kinds)
 {
@@ -66,12 +50,7 @@ struct runtime_sent_set {
 	__u64 fingerprints[RUNTIME_SENT_WAYS];
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, RUNTIME_SENT_SETS);
-	__type(key, __u32);
-	__type(value, struct runtime_sent_set);
-} runtime_sent SEC(".maps");
+MAP_ARRAY(runtime_sent, struct runtime_sent_set, RUNTIME_SENT_SETS);
 
 static __always_inline struct runtime_sent_set *runtime_sent_set_of(__u64 fingerprint)
 {

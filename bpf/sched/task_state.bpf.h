@@ -27,6 +27,7 @@
 
 #include "lib/compat.bpf.h"
 #include "lib/loss.bpf.h"
+#include "lib/maps.bpf.h"
 
 const volatile bool has_task_storage SEC(".rodata.task_state") = true;
 
@@ -44,27 +45,12 @@ struct task_slot {
 	struct task_state state;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1 << TASK_SLOT_BITS);
-	__type(key, __u32);
-	__type(value, struct task_slot);
-} task_slots SEC(".maps");
+MAP_ARRAY(task_slots, struct task_slot, 1 << TASK_SLOT_BITS);
 
 /* Locks of slots that are being claimed, by slot index. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 64);
-	__type(key, __u32);
-	__type(value, __u8);
-} task_slot_claims SEC(".maps");
+MAP_HASH(task_slot_claims, __u32, __u8, 64);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 65536);
-	__type(key, __u32);
-	__type(value, struct task_state);
-} task_states_by_tid SEC(".maps");
+MAP_HASH(task_states_by_tid, __u32, struct task_state, 65536);
 
 /* Number of failed attempts to create a state; a task may count several times. */
 __u64 task_states_failed SEC(".data.task_failed") = 0;

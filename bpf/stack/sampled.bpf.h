@@ -9,6 +9,7 @@
 #define SAMPLED_BPF_H
 
 #include "lib/compat.bpf.h"
+#include "lib/maps.bpf.h"
 #include "stack/stack.bpf.h"
 #include "abi/sampled.h"
 
@@ -16,12 +17,7 @@
 
 const volatile bool sampled_is_by_clock SEC(".rodata.sampled") = false;
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct sampled);
-} sampled SEC(".maps");
+MAP_PERCPU_ARRAY(sampled, struct sampled, 1);
 
 /* Returns the CPU's number of idle periods; ~0: it is idle now, or unknown. */
 static __always_inline __u64 sampled_count_idle(struct sampled *all, struct task_struct *current,

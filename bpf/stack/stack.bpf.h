@@ -12,6 +12,7 @@
 #include "lib/ksyms.bpf.h"
 #include "lib/loss.bpf.h"
 #include "abi/stack.h"
+#include "lib/maps.bpf.h"
 #include "lib/table.bpf.h"
 #include "runtimes/runtimes.bpf.h"
 #include "stack/unwind.bpf.h"
@@ -19,13 +20,7 @@
 
 const volatile struct stack_settings stack_settings SEC(".rodata.stack");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, STACK_SENT_SETS);
-	__type(key, __u32);
-	__type(value, struct stack_sent_set);
-} stacks_sent SEC(".maps");
+MAP_SHARED_ARRAY(stacks_sent, struct stack_sent_set, STACK_SENT_SETS);
 
 /* Counts per stack. The loader drains them per interval, and if stacks_added shows a full table. */
 TABLE_WITH_TURNS(stack_table, struct stack_key, struct stack_sum, 65536);

@@ -8,16 +8,14 @@
 #ifndef UNWIND_COPY_BPF_H
 #define UNWIND_COPY_BPF_H
 
+#include "lib/maps.bpf.h"
 #include "stack/unwind.bpf.h"
 
 /*
  * Copies, in a separate ring buffer: many copies must not displace definitions. While the loader
  * compiles the tables of a large program, for a tenth of a second or more, it reads none.
  */
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 2 << 20); /* the loader adapts it to the number of CPUs */
-} unwind_copies SEC(".maps");
+MAP_RINGBUF(unwind_copies, 2 << 20); /* the loader adapts it to the number of CPUs */
 
 static __always_inline __u64 unwind_copy_id(const struct unwind_copy *copy)
 {

@@ -8,34 +8,20 @@
 
 #include "lib/compat.bpf.h"
 #include "lib/filter.bpf.h"
+#include "lib/maps.bpf.h"
 #include "runtimes/runtime_state.bpf.h"
 #include "stack/unwind_tables.bpf.h"
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1); /* set by the loader */
-	__type(key, __u32);
-	__type(value, struct unwind_process);
-} unwind_processes SEC(".maps");
+MAP_HASH(unwind_processes, __u32, struct unwind_process, SET_BY_LOADER);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1); /* set by the loader */
-	__type(key, __u32);
-	__type(value, struct unwind_change);
-} unwind_changes SEC(".maps");
+MAP_HASH(unwind_changes, __u32, struct unwind_change, SET_BY_LOADER);
 
 /*
  * Perf maps of processes, which the loader has open. A JIT compiler reuses addresses for other code
  * and appends a line to the file each time: the size of the file identifies the current meaning of
  * addresses.
  */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, UNWIND_PERF_MAPS);
-	__type(key, __u32);
-	__type(value, struct inode *);
-} unwind_perf_maps SEC(".maps");
+MAP_HASH(unwind_perf_maps, __u32, struct inode *, UNWIND_PERF_MAPS);
 
 /* Registers a perf map; run by the loader: file descriptor ctx[1] is the map of process ctx[0]. */
 SEC("raw_tp")

@@ -11,6 +11,7 @@
 #include "abi/stack.h"
 #include "abi/stack_memory.h"
 #include "abi/unwind_layout.h"
+#include "lib/maps.bpf.h"
 
 /*
  * A slot: scratch memory of a stack. Functions pass the slot's number. Programs that run with
@@ -50,17 +51,10 @@ struct stack_scratch {
 #endif
 
 /* Definitions sent to the loader. */
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 20);
-} stack_defs SEC(".maps");
+MAP_RINGBUF(stack_defs, 1 << 20);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, STACK_SLOT_TRIES); /* the loader adds the slots of the CPUs */
-	__type(key, __u32);
-	__type(value, struct stack_scratch);
-} stack_scratch SEC(".maps");
+/* The loader adds the slots of the CPUs. */
+MAP_ARRAY(stack_scratch, struct stack_scratch, STACK_SLOT_TRIES);
 
 /*
  * 1: the program copies the initial registers to the slot itself. A uprobe program's context has

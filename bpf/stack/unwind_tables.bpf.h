@@ -7,6 +7,7 @@
 #define UNWIND_TABLES_BPF_H
 
 #include "lib/compat.bpf.h"
+#include "lib/maps.bpf.h"
 #include "stack/unwind_slots.bpf.h"
 #include "abi/unwind_layout.h"
 
@@ -15,44 +16,15 @@ const volatile struct unwind_settings unwind_settings SEC(".rodata.unwind") = {
 	.by_cfi = true,
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1); /* set by the loader */
-	__type(key, __u32);
-	__type(value, struct unwind_mapping);
-} unwind_mappings SEC(".maps");
+MAP_SHARED_ARRAY(unwind_mappings, struct unwind_mapping, SET_BY_LOADER);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1); /* set by the loader */
-	__type(key, __u32);
-	__type(value, struct unwind_page);
-} unwind_pages SEC(".maps");
+MAP_SHARED_ARRAY(unwind_pages, struct unwind_page, SET_BY_LOADER);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, UNWIND_MAX_RULES);
-	__type(key, __u32);
-	__type(value, struct unwind_rule);
-} unwind_rules SEC(".maps");
+MAP_SHARED_ARRAY(unwind_rules, struct unwind_rule, UNWIND_MAX_RULES);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, UNWIND_MAX_PATTERNS);
-	__type(key, __u32);
-	__type(value, struct unwind_pattern);
-} unwind_patterns SEC(".maps");
+MAP_SHARED_ARRAY(unwind_patterns, struct unwind_pattern, UNWIND_MAX_PATTERNS);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, UNWIND_RECENT);
-	__type(key, __u32);
-	__type(value, __u64);
-} unwind_recent SEC(".maps");
+MAP_ARRAY(unwind_recent, __u64, UNWIND_RECENT);
 
 struct unwind_shard_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
