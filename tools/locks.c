@@ -5,7 +5,6 @@
  */
 #include "abi/waits.h"
 #include "base/clock.h"
-#include "base/msg.h"
 #include "locks/lock_report.h"
 #include "modules/target.h"
 #include "modules/taskstate.h"
@@ -18,45 +17,16 @@
 #include "locks.skel.h"
 
 struct options {
-	bool user_threads, kernel_threads, waker, without_throughout;
-	uint64_t min_ns, max_ns;
+	bool waker;
 };
 
-static const struct options defaults = { .max_ns = UINT64_MAX };
+static const struct options defaults;
 
 static const struct opt opts[] = {
-	{ 'u', "user-threads-only", NULL, OPT_FLAG(struct options, user_threads),
-	  "skip kernel threads", "kernel-threads-only" },
-	{ 'k', "kernel-threads-only", NULL, OPT_FLAG(struct options, kernel_threads),
-	  "skip user threads" },
-	{ 'm', "min-block-time", "USEC", OPT_DURATION(struct options, min_ns, NS_PER_US),
-	  "count only waits of at least USEC" },
-	{ 'M', "max-block-time", "USEC", OPT_DURATION(struct options, max_ns, NS_PER_US),
-	  "count only waits of at most USEC" },
 	{ 0, "waker", NULL, OPT_FLAG(struct options, waker),
 	  "show stacks of threads that released the lock" },
-	{ 'x', "without-throughout", NULL, OPT_FLAG(struct options, without_throughout),
-	  "skip threads blocked for the whole run" },
 	{},
 };
-
-static unsigned int threads(const struct run *run)
-{
-	const struct options *options = run->options;
-
-	return options->user_threads ? FILTER_USER : options->kernel_threads ? FILTER_KERNEL : 0;
-}
-
-static bool always(const struct run *run)
-{
-	(void)run;
-	return true;
-}
-
-static unsigned int hidden_remark(const struct run *run)
-{
-	return run_given(run, "without-throughout") ? WAIT_AT_START | WAIT_AT_END : 0;
-}
 
 static const struct writer *usual_writer(const struct run *run)
 {
@@ -64,7 +34,6 @@ static const struct writer *usual_writer(const struct run *run)
 	return &text_writer;
 }
 
-static const struct target_spec target = { .threads = threads };
 static const struct column columns[] = { { .name = "runnable", .rest = "blocked" },
 					 { .name = "waits" },
 					 {} };
@@ -78,28 +47,17 @@ static const struct stacks_spec stacks = {
 	.are_waits = true,
 	.columns = columns,
 	.source = &lock_source,
-	.needs_kernel = always, /* kernel stacks show the function that waited */
+	.needs_kernel = true, /* kernel stacks show the function that waited */
 	.usual_writer = usual_writer,
-	.hidden_remark = hidden_remark,
+	.throughout_remark = WAIT_AT_START | WAIT_AT_END,
 	.walkers = walkers,
 };
-
-static int check(struct run *run)
-{
-	const struct options *options = run->options;
-
-	if (options->min_ns > options->max_ns)
-		return msg_error("--min-block-time is longer than --max-block-time");
-	return 0;
-}
 
 /* Selects interruptible sleep, in which threads wait for futexes. */
 static int configure(struct run *run)
 {
 	const struct options *options = run->options;
 	struct wait_settings settings = {
-		.min_ns = options->min_ns,
-		.max_ns = options->max_ns,
 		.states = 1U << STATE_INTERRUPTIBLE,
 		.waker = options->waker,
 	};
@@ -132,13 +90,13 @@ static const struct tool locks = {
 	.tid_letter = 't',
 	.opts = opts,
 	.options = DEFAULTS(defaults),
-	.modules = { { &target_module, &target },
+	.modules = { { &waits_module },
+		     { &target_module },
 		     { &taskstate_module },
 		     { &stacks_module, &stacks },
 		     { &lock_report_module },
 		     { &unwind_module, NULL, stacks_want_user } },
 	.skeleton = &skeleton,
-	.check = check,
 	.configure = configure,
 	.start = waits_start,
 	.report = report,

@@ -6,7 +6,6 @@
 
 #include "abi/waits.h"
 #include "base/clock.h"
-#include "base/msg.h"
 #include "modules/numbers.h"
 #include "modules/kernel_tables.h"
 #include "modules/target.h"
@@ -20,23 +19,13 @@
 #include "stacks/waits.h"
 
 struct options {
-	bool user_threads, kernel_threads, blocked, runnable, waker, throttled, without_throughout,
-		no_idle;
-	uint64_t min_ns, max_ns;
+	bool waker, blocked, runnable, throttled, no_idle;
 	struct wait_states states;
 };
 
-static const struct options defaults = { .max_ns = UINT64_MAX, .states.letters = UINT32_MAX };
+static const struct options defaults = { .states.letters = UINT32_MAX };
 
 static const struct opt opts[] = {
-	{ 'u', "user-threads-only", NULL, OPT_FLAG(struct options, user_threads),
-	  "skip kernel threads", "kernel-threads-only" },
-	{ 'k', "kernel-threads-only", NULL, OPT_FLAG(struct options, kernel_threads),
-	  "skip user threads" },
-	{ 'm', "min-block-time", "USEC", OPT_DURATION(struct options, min_ns, NS_PER_US),
-	  "count only waits of at least USEC" },
-	{ 'M', "max-block-time", "USEC", OPT_DURATION(struct options, max_ns, NS_PER_US),
-	  "count only waits of at most USEC" },
 	{ 0, "state", "LETTERS|MASK", OPT_PARSED(struct options, states, wait_states_parse),
 	  "count only waits in these states (letters of ps, or a mask)" },
 	{ 0, "blocked", NULL, OPT_FLAG(struct options, blocked),
@@ -46,37 +35,11 @@ static const struct opt opts[] = {
 	{ 0, "waker", NULL, OPT_FLAG(struct options, waker), "show the waker's stack, too" },
 	{ 0, "throttled", NULL, OPT_FLAG(struct options, throttled),
 	  "show time lost to CPU quotas as [throttled]", "blocked" },
-	{ 'x', "without-throughout", NULL, OPT_FLAG(struct options, without_throughout),
-	  "skip threads blocked for the whole run" },
 	{ 0, "no-idle", NULL, OPT_FLAG(struct options, no_idle),
 	  "fold idle waits (pools, event loops) into [idle]", "kernel-stacks-only" },
 	{},
 };
 
-static unsigned int threads(const struct run *run)
-{
-	const struct options *options = run->options;
-
-	return options->user_threads ? FILTER_USER : options->kernel_threads ? FILTER_KERNEL : 0;
-}
-
-/* Returns true with --waker: kernel stacks show whether a task or an interrupt woke the thread. */
-static bool needs_kernel(const struct run *run)
-{
-	return run_given(run, "waker");
-}
-
-static unsigned int hidden_remark(const struct run *run)
-{
-	return run_given(run, "without-throughout") ? WAIT_AT_START | WAIT_AT_END : 0;
-}
-
-static bool folds_idle(const struct run *run)
-{
-	return ((const struct options *)run->options)->no_idle;
-}
-
-static const struct target_spec target = { .threads = threads };
 static const struct column columns[] = { { .name = "runnable", .rest = "blocked" }, {} };
 static const struct stacks_spec stacks = {
 	.raw_unit = "nanoseconds",
@@ -85,10 +48,8 @@ static const struct stacks_spec stacks = {
 	.n_remarks = WAIT_REMARKS,
 	.are_waits = true,
 	.has_events = true,
-	.folds_idle = folds_idle,
 	.columns = columns,
-	.needs_kernel = needs_kernel,
-	.hidden_remark = hidden_remark,
+	.throughout_remark = WAIT_AT_START | WAIT_AT_END,
 	.walkers = wait_walkers,
 	.group_mark = goroutine_waits_mark,
 	.shows = goroutine_waits_show,
@@ -98,10 +59,7 @@ static const struct stacks_spec stacks = {
 static int check(struct run *run)
 {
 	static const char *const about_stacks[] = { "no-idle", "waker", NULL };
-	const struct options *options = run->options;
 
-	if (options->min_ns > options->max_ns)
-		return msg_error("--min-block-time is longer than --max-block-time");
 	return run_refuse_in_metrics(run, about_stacks);
 }
 
@@ -109,8 +67,6 @@ static int configure(struct run *run)
 {
 	const struct options *options = run->options;
 	struct wait_settings settings = {
-		.min_ns = options->min_ns,
-		.max_ns = options->max_ns,
 		.states = options->states.letters,
 		.state_mask = options->states.mask,
 		.waker = options->waker,
@@ -154,7 +110,8 @@ static const struct tool offcputime = {
 	.tid_letter = 't',
 	.opts = opts,
 	.options = DEFAULTS(defaults),
-	.modules = { { &target_module, &target },
+	.modules = { { &waits_module },
+		     { &target_module },
 		     { &taskstate_module },
 		     { &kernel_tables_module },
 		     { &goroutines_module },

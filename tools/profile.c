@@ -33,25 +33,9 @@ static const struct opt opts[] = {
 	{},
 };
 
-static bool annotates(const struct run *run)
-{
-	const struct options *options = run->options;
-
-	return options->annotate;
-}
-
-static bool is_by_thread(const struct run *run)
-{
-	const struct options *options = run->options;
-
-	return options->per_thread;
-}
-
 static const struct stacks_spec stacks = {
-	.annotates = annotates,
 	.hits_few = sampler_is_sparse,
 	.has_events = true,
-	.by_thread = is_by_thread,
 };
 static const struct sampler_spec sampler = { .program = "profile_sample" };
 
@@ -62,8 +46,6 @@ static const struct stacks_spec wall_stacks = {
 	.n_event_remarks = WAIT_REMARKS,
 	.group_mark = goroutine_waits_mark,
 	.shows = goroutine_waits_show,
-	.annotates = annotates,
-	.by_thread = is_by_thread,
 	.walkers = wait_walkers,
 };
 static const struct sampler_spec wall_sampler = { .program = WAITS_SAMPLER };

@@ -261,14 +261,15 @@ static void leave_out_unused(const struct run *run, const struct filter_settings
 
 static int configure_target(struct run *run)
 {
-	const struct target_spec *spec = run_spec(run, &target_module);
 	struct target *target = target_of(run);
 	struct filter_settings *settings = &target->settings;
 
 	choose_self(settings);
 	choose_ids(run, target);
-	if (spec && spec->threads)
-		settings->tests |= spec->threads(run);
+	if (run_given(run, "user-threads-only"))
+		settings->tests |= FILTER_USER;
+	if (run_given(run, "kernel-threads-only"))
+		settings->tests |= FILTER_KERNEL;
 	leave_out_unused(run, settings);
 	return map_set_settings(run, ".rodata.filter", settings, sizeof(*settings));
 }

@@ -12,9 +12,6 @@
 extern const struct module target_module;
 
 struct target_spec {
-	/* Returns FILTER_USER, FILTER_KERNEL, or 0: all threads. NULL: all threads. */
-	unsigned int (*threads)(const struct run *run);
-
 	bool follows_if_asked; /* a command's children are traced with --follow only */
 };
 

@@ -404,10 +404,11 @@ static void configure_counts(struct run *run, struct stack_counts *counts)
 	loss_name_option(run, "stack-storage-size");
 }
 
+/* Kernel stacks show whether a task or an interrupt woke a thread. */
 static bool takes_kernel(const struct run *run)
 {
-	return !run->is_metrics &&
-	       (!stacks_of(run)->user_only || decide(spec_of(run)->needs_kernel, run, false));
+	return !run->is_metrics && (!stacks_of(run)->user_only || spec_of(run)->needs_kernel ||
+				    run_given(run, "waker"));
 }
 
 /* Formats for programs include the cgroup. */
@@ -418,7 +419,7 @@ static bool shows_cgroups(const struct run *run)
 
 static bool is_by_thread(const struct run *run)
 {
-	return stacks_of(run)->counts.in_time || decide(spec_of(run)->by_thread, run, false);
+	return stacks_of(run)->counts.in_time || run_given(run, "per-thread");
 }
 
 static int configure_stacks(struct run *run)
@@ -431,7 +432,7 @@ static int configure_stacks(struct run *run)
 					   .events = stacks->counts.in_time };
 	int err;
 
-	stacks->style.annotate = decide(spec_of(run)->annotates, run, false);
+	stacks->style.annotate = run_given(run, "annotations");
 	run->losses.divisor = spec_of(run)->divisor;
 	if (takes_kernel(run))
 		kernelnames_configure(run);
@@ -887,9 +888,11 @@ static struct making new_making(struct run *run, const struct writer *writer)
 			     .without_kernel = stacks->user_only,
 			     .by_process = stacks->counts.by_process,
 			     .cgroups = writer->is_exact ? stacks->cgroups : NULL,
-			     .hidden_remark = spec->hidden_remark ? spec->hidden_remark(run) : 0,
+			     .hidden_remark = run_given(run, "without-throughout")
+						      ? spec->throughout_remark
+						      : 0,
 			     .names = &stacks->names,
-			     .folds_idle = decide(spec->folds_idle, run, false),
+			     .folds_idle = run_given(run, "no-idle"),
 			     .flaws = run->is_peek ? NULL : stacks->flaws,
 			     .read_definitions = stack_rings_catch_up,
 			     .arg = &stacks->rings },

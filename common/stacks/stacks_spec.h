@@ -58,26 +58,21 @@ struct stacks_spec {
 	/* remarks of single events, which prepare() has not converted; NULL: the same */
 	const char *const *event_remarks;
 	size_t n_event_remarks;
-	/* number of the remark whose values are only totalled, not shown; NULL or 0: none */
-	unsigned int (*hidden_remark)(const struct run *run);
-	const char *type;	  /* type of values in pprof; NULL: derived from their unit */
-	bool are_waits;		  /* idle threads of Go programs become [idle] */
-	unsigned int rest_remark; /* only waits with this remark can be idle; 0: all can */
-	/* idle waits of all programs become [idle]; NULL: no */
-	bool (*folds_idle)(const struct run *run);
-	const struct column *columns;	    /* further values: stack_sum.part, ...; NULL: none */
+	/* number of the remark that --without-throughout only totals; 0: none */
+	unsigned int throughout_remark;
+	const char *type;	      /* type of values in pprof; NULL: derived from their unit */
+	bool are_waits;		      /* idle threads of Go programs become [idle] */
+	unsigned int rest_remark;     /* only waits with this remark can be idle; 0: all can */
+	const struct column *columns; /* further values: stack_sum.part, ...; NULL: none */
 	const struct stacks_source *source; /* NULL: the tables of stack_count() */
 
 	stacks_prepare_fn *prepare; /* NULL: counts are reported unchanged */
 
 	bool (*wants_user)(const struct run *run); /* user stacks are walked; NULL: yes */
-	bool (*needs_kernel)(
-		const struct run *run); /* kernel stacks are needed, even if not shown; NULL: no */
+	bool needs_kernel;			   /* kernel stacks are needed, even if not shown */
 	/* format if none is requested; NULL, or returns NULL: text on a terminal, else folded */
 	const struct writer *(*usual_writer)(const struct run *run);
-	bool (*annotates)(const struct run *run); /* "_[k]" after kernel frames; NULL: no */
-	bool (*hits_few)(const struct run *run);  /* most short processes have no stack; NULL: no */
-	bool (*by_thread)(const struct run *run); /* stacks are counted per thread; NULL: no */
+	bool (*hits_few)(const struct run *run); /* most short processes have no stack; NULL: no */
 
 	/*
 	 * tracing programs that walk user stacks, then NULL: with those on perf events, they are

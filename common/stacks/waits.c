@@ -4,6 +4,7 @@
 
 #include <bpf/bpf.h>
 
+#include "base/clock.h"
 #include "base/msg.h"
 #include "modules/histograms.h"
 #include "modules/taskstate.h"
@@ -36,10 +37,50 @@ const char *const wait_remarks[WAIT_REMARKS] = {
 	[WAIT_THROTTLED] = REMARK_THROTTLED,
 };
 
+struct wait_options {
+	bool user_threads, kernel_threads, without_throughout;
+	uint64_t min_ns, max_ns;
+};
+
+static const struct wait_options defaults = { .max_ns = UINT64_MAX };
+
+static const struct opt wait_opts[] = {
+	{ 'm', "min-block-time", "USEC", OPT_DURATION(struct wait_options, min_ns, NS_PER_US),
+	  "count only waits of at least USEC" },
+	{ 'M', "max-block-time", "USEC", OPT_DURATION(struct wait_options, max_ns, NS_PER_US),
+	  "count only waits of at most USEC" },
+	{ 'x', "without-throughout", NULL, OPT_FLAG(struct wait_options, without_throughout),
+	  "skip threads blocked for the whole run" },
+	{ 'u', "user-threads-only", NULL, OPT_FLAG(struct wait_options, user_threads),
+	  "skip kernel threads", "kernel-threads-only" },
+	{ 'k', "kernel-threads-only", NULL, OPT_FLAG(struct wait_options, kernel_threads),
+	  "skip user threads" },
+	{},
+};
+
+static int check_waits(struct run *run)
+{
+	const struct wait_options *options = run_state(run, &waits_module);
+
+	if (options->min_ns > options->max_ns)
+		return msg_error("--min-block-time is longer than --max-block-time");
+	return 0;
+}
+
+const struct module waits_module = {
+	.title = "waits",
+	.opts = wait_opts,
+	.state = DEFAULTS(defaults),
+	.check = check_waits,
+};
+
 int waits_set_settings(const struct run *run, const struct wait_settings *wanted)
 {
+	const struct wait_options *options = run_state(run, &waits_module);
 	struct wait_settings settings = *wanted;
 
+	settings.min_ns = options ? options->min_ns : 0;
+	settings.max_ns = options ? options->max_ns : UINT64_MAX;
 	settings.has_windows = run->interval_ns || run->is_metrics; /* SIGUSR1 requests them */
 	return map_set_settings(run, ".rodata.waits", &settings, sizeof(settings));
 }

@@ -23,7 +23,10 @@ extern const char *const wait_walkers[];
 /* Name of the program for sampler_module, if time on CPU is counted too. */
 #define WAITS_SAMPLER "waits_sample"
 
-/* Configures bpf/waits.bpf.c before load. */
+/* Options of tools whose values are waits: threads, and lengths of waits. */
+extern const struct module waits_module;
+
+/* Configures bpf/waits.bpf.c before load. Lengths are those of waits_module, if it is used. */
 int waits_configure(const struct run *run, const struct wait_settings *wanted);
 
 /* Configures another program that includes bpf/sched/waits.bpf.h. */

@@ -65,16 +65,6 @@ bool wall_is_asked_for(const struct run *run)
 	return wall_of(run)->is_asked_for;
 }
 
-bool wall_needs_kernel(const struct run *run)
-{
-	return wall_of(run)->waker;
-}
-
-bool wall_folds_idle(const struct run *run)
-{
-	return wall_of(run)->no_idle;
-}
-
 const struct writer *wall_usual_writer(const struct run *run)
 {
 	return wall_of(run)->page ? &md_writer : NULL;
@@ -109,7 +99,6 @@ static int check_wall(struct run *run)
 static int configure_wall(struct run *run)
 {
 	struct wait_settings settings = {
-		.max_ns = UINT64_MAX,
 		.states = UINT32_MAX,
 		.waker = wall_of(run)->waker,
 		.throttled = wall_of(run)->throttled,

@@ -26,8 +26,6 @@ enum wall_kind {
 };
 extern const char *const wall_remarks[WALL_KINDS];
 
-bool wall_needs_kernel(const struct run *run);
-bool wall_folds_idle(const struct run *run);
 const struct writer *wall_usual_writer(const struct run *run);
 char *wall_page_line(struct run *run);
 stacks_prepare_fn wall_prepare;
@@ -36,8 +34,7 @@ stacks_prepare_fn wall_prepare;
 #define WALL_STACKS                                                                               \
 	.raw_unit = "nanoseconds", .divisor = NS_PER_US, .type = "wall", .remarks = wall_remarks, \
 	.n_remarks = WALL_KINDS, .are_waits = true, .rest_remark = WALL_BLOCKED,                  \
-	.page_line = wall_page_line, .usual_writer = wall_usual_writer,                           \
-	.folds_idle = wall_folds_idle, .needs_kernel = wall_needs_kernel, .prepare = wall_prepare
+	.page_line = wall_page_line, .usual_writer = wall_usual_writer, .prepare = wall_prepare
 
 /* Begins what only a page has; called once attached. 0 or -errno, printed. */
 int wall_start_page(struct run *run);
