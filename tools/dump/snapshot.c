@@ -2,28 +2,338 @@
 /* Threads and goroutines at one moment; see snapshot.h. */
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/futex.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <unistd.h>
 
+#include "abi/filter.h"
 #include "abi/locks.h"
 #include "abi/stack.h"
+#include "abi/unwind_layout.h"
 #include "base/clock.h"
 #include "base/escape.h"
 #include "base/hash.h"
 #include "base/idmap.h"
 #include "base/mem.h"
 #include "base/msg.h"
+#include "base/peek.h"
 #include "dump/snapshot.h"
-#include "dump/threads.h"
-#include "dump/walker.h"
 #include "modules/lock_names.h"
 #include "modules/lock_owners.h"
 #include "output/json.h"
 #include "output/quantity.h"
+#include "process/processes.h"
 #include "process/procstate.h"
 #include "process/syscalls.h"
 #include "runtimes/go/goroutines.h"
+#include "runtimes/runtime.h"
+#include "runtimes/runtimes.h"
 #include "stacks/resolver.h"
+#include "stacks/runtime_frames.h"
+#include "unwind/unwind_procs.h"
+#include "unwind/unwind_remote.h"
+
+/* ---- walks ---- */
+
+/*
+ * Walks stacks of threads that don't run, with unwind tables in this process's own memory: without
+ * BPF, and without stopping anything. /proc has only the instruction and the stack pointer of
+ * such a thread, so a stack ends early where a frame needs another register.
+ */
+
+#define WALKED_MAPPINGS_MAX 65536
+
+struct walker {
+	struct unwind_backing backing;
+	struct unwind_tables *tables;
+	struct unwind_mapping *mappings;
+	struct unwind_procs *procs;
+	bool lines;			  /* lines of managed functions are requested */
+	pid_t pid;			  /* process whose threads are walked */
+	struct runtime_instance instance; /* file NULL: no managed runtime */
+	struct runtime_process process;
+};
+
+/* ---- memory of the tables ---- */
+
+static struct unwind_shard *new_shard(uint32_t n, void *arg)
+{
+	(void)n;
+	(void)arg;
+	return mem_zalloc(1, sizeof(struct unwind_shard));
+}
+
+static void drop_shard(uint32_t n, struct unwind_shard *shard, void *arg)
+{
+	(void)n;
+	(void)arg;
+	free(shard);
+}
+
+/* Creates a walker; processes is borrowed. lines: of managed code, too. Freed by walker_free(). */
+static struct walker *walker_new(struct processes *processes, bool lines)
+{
+	struct walker *walker = mem_zalloc(1, sizeof(*walker));
+	struct unwind_backing *backing = &walker->backing;
+
+	walker->lines = lines;
+	backing->rules = mem_zalloc(UNWIND_MAX_RULES, sizeof(*backing->rules));
+	backing->pages = mem_zalloc(UNWIND_MAX_PAGES, sizeof(*backing->pages));
+	backing->patterns = mem_zalloc(UNWIND_MAX_PATTERNS, sizeof(*backing->patterns));
+	backing->max_pages = UNWIND_MAX_PAGES;
+	backing->new_shard = new_shard;
+	backing->drop_shard = drop_shard;
+	walker->mappings = mem_zalloc(WALKED_MAPPINGS_MAX, sizeof(*walker->mappings));
+	walker->tables = unwind_tables_new(backing);
+	walker->procs =
+		unwind_procs_new(processes, walker->tables, walker->mappings, WALKED_MAPPINGS_MAX);
+	return walker;
+}
+
+static void end_runtime(struct walker *walker)
+{
+	if (walker->instance.state)
+		walker->instance.file->code->release(&walker->instance);
+	free(walker->instance.file);
+	walker->instance = (struct runtime_instance){};
+}
+
+static void walker_free(struct walker *walker)
+{
+	end_runtime(walker);
+	unwind_procs_free(walker->procs);
+	unwind_tables_free(walker->tables);
+	free((void *)walker->backing.rules);
+	free((void *)walker->backing.pages);
+	free((void *)walker->backing.patterns);
+	free(walker->mappings);
+	free(walker);
+}
+
+/* ---- managed runtimes ---- */
+
+/* Finds a process's runtime, if its frames can be walked. False: there is none. */
+static bool find_runtime(struct walker *walker, struct maps *maps)
+{
+	struct runtime_instance *instance = &walker->instance;
+
+	for (size_t i = 0; i < maps->count; i++) {
+		struct mapped *m = &maps->items[i];
+		struct file *file = m->name->ino ? mapped_file(maps, m, walker->pid) : NULL;
+
+		if (!file || !file->is_elf)
+			continue;
+		if (!instance->thread_bytes)
+			instance->thread_bytes = runtime_thread_bytes(&file->elf);
+		if (instance->file)
+			continue;
+		instance->file = runtime_recognize(&file->elf);
+		if (instance->file)
+			instance->bias = m->start - elfsegs_vaddr(&file->segs, m->offset);
+	}
+	return instance->file && !instance->file->refused;
+}
+
+static void begin_runtime(struct walker *walker, struct maps *maps)
+{
+	const struct runtime_code *code;
+
+	walker->instance.pid = walker->pid;
+	walker->instance.lines = walker->lines;
+	walker->process = (struct runtime_process){};
+	if (!find_runtime(walker, maps)) {
+		end_runtime(walker);
+		return;
+	}
+	code = walker->instance.file->code;
+	walker->process.kind = walker->instance.file->kind;
+	if (!code->walk || code->describe(&walker->instance, &walker->process))
+		end_runtime(walker);
+}
+
+/* Prepares tables for a process, whose threads are walked next. maps: borrowed, NULL: none. */
+static void walker_begin(struct walker *walker, pid_t pid, struct maps *maps)
+{
+	struct unwind_process slice;
+
+	walker->pid = pid;
+	end_runtime(walker);
+	unwind_procs_update(walker->procs, pid, 0, &slice);
+	if (maps)
+		begin_runtime(walker, maps);
+}
+
+/*
+ * Returns the managed runtime of the process whose threads are walked; NULL: pid is another
+ * process, or has no runtime.
+ */
+static struct runtime_instance *walker_runtime(pid_t pid, void *arg)
+{
+	struct walker *walker = arg;
+
+	return walker->instance.file && walker->pid == pid ? &walker->instance : NULL;
+}
+
+/*
+ * Finds the thread pointer of a thread of the GNU C library on x86-64: the kernel knows the address
+ * of the robust list, which is in struct pthread (nptl/descr.h), as is a pointer to the latter.
+ * 0: unknown.
+ */
+static uint64_t find_thread_base(pid_t pid, pid_t tid)
+{
+	enum { LIST = 0x2e0, SELF = 0x10 };
+	struct robust_list_head *list = NULL;
+	uint64_t base, self;
+	size_t size;
+
+	if (syscall(SYS_get_robust_list, tid, &list, &size) || !list)
+		return 0;
+	base = (uint64_t)(uintptr_t)list - LIST;
+	return peek_all(pid, base + SELF, &self, sizeof(self)) && self == base ? base : 0;
+}
+
+/* Returns true if frames are found by the thread pointer, not on the native stack. */
+static bool needs_base(const struct walker *walker)
+{
+	return !(RUNTIME_BIT(walker->process.kind) & RUNTIME_ON_STACK);
+}
+
+static size_t walk_user(struct walker *walker, struct unwind_thread *thread,
+			const struct runtime_definer *definer, uint64_t *words, int *reason)
+{
+	struct unwind_mappings mappings = unwind_procs_published(walker->procs, walker->pid);
+	struct native_frames frames = {};
+	struct unwind_view view = { .pid = walker->pid,
+				    .tables = mappings.count ? walker->tables : NULL,
+				    .mappings = mappings.items,
+				    .n_mappings = mappings.count,
+				    .framed = frames.framed,
+				    .sps = frames.sps,
+				    .bps = frames.bps };
+	size_t n;
+
+	if (walker->instance.file) {
+		view.runtime = &walker->process;
+		view.leave = walker->instance.file->code->leave;
+	}
+	thread->regs.thread_base = find_thread_base(walker->pid, (pid_t)thread->tid);
+	n = unwind_walk_thread(&view, thread, words, STACK_DEPTH, reason);
+	if (!walker->instance.file || *reason == UNWIND_RAN_ON ||
+	    (needs_base(walker) && !thread->regs.thread_base))
+		return n;
+	return runtime_frames_append(&walker->process, walker->lines, thread, definer, &frames, n,
+				     words, reason);
+}
+
+/*
+ * Walks a thread's user stack, with the functions of a managed runtime: passes their definitions to
+ * definer. words: STACK_WORDS elements. Returns their number, 0 for a thread of the kernel.
+ * *reason: enum unwind_reason, UNWIND_RAN_ON if the thread has run since thread->arrivals was read.
+ */
+static size_t walker_walk(struct walker *walker, struct unwind_thread *thread,
+			  const struct runtime_definer *definer, uint64_t *words, int *reason)
+{
+	size_t n = 0;
+
+	*reason = UNWIND_NO_STACK;
+	if (thread->regs.ip)
+		n = walk_user(walker, thread, definer, words, reason);
+	if (unwind_count_arrivals(thread->tgid, thread->tid) != thread->arrivals)
+		*reason = UNWIND_RAN_ON;
+	return n;
+}
+
+/* ---- threads ---- */
+
+#define KERNEL_DEPTH 64
+
+struct thread_state {
+	pid_t pid, tid;
+	char comm[TASK_COMM_LEN + 1];
+	char state; /* letter as in proc_pid_stat(5): 'R', 'S', 'D', ...; '?': unknown */
+	struct thread_call call;
+	bool is_denied;	 /* the tool may not read the call and the registers */
+	bool is_off_cpu; /* not running; `thread` has its registers, unless it is a kernel thread */
+	struct unwind_thread thread;
+	bool has_kernel; /* the kernel stack could be read */
+	size_t n_kernel; /* names of the kernel stack's functions, leaf first */
+	char *kernel[KERNEL_DEPTH];
+};
+
+/* Parses "tid (comm) S ...": the name may contain anything. */
+static bool read_stat(struct thread_state *t)
+{
+	char *text = thread_file(t->pid, t->tid, "stat"), *open = text ? strchr(text, '(') : NULL;
+	char *close = text ? strrchr(text, ')') : NULL;
+	bool is_good = open && close && open < close && close[1] == ' ';
+
+	if (is_good) {
+		*close = 0;
+		snprintf(t->comm, sizeof(t->comm), "%s", open + 1);
+		t->state = close[2];
+	}
+	free(text);
+	return is_good && t->state != 'Z' && t->state != 'X';
+}
+
+/* Parses lines like "[<0>] futex_wait_queue+0x60/0x90". */
+static void read_kernel(struct thread_state *t)
+{
+	char *text = thread_file(t->pid, t->tid, "stack"), *rest = text, *line, *name;
+
+	t->has_kernel = text;
+	while (t->n_kernel < KERNEL_DEPTH && (line = strsep(&rest, "\n"))) {
+		name = strchr(line, ' ');
+		if (!name)
+			continue;
+		name[1 + strcspn(name + 1, "+ ")] = 0;
+		t->kernel[t->n_kernel++] = mem_strdup(name + 1);
+	}
+	free(text);
+}
+
+/*
+ * Reads a thread's state. False: it has ended. The rest of the state belongs to one wait only if
+ * thread.arrivals is still the thread's count of arrivals afterwards. Freed with
+ * thread_state_free().
+ */
+static bool thread_state_read(struct thread_state *t, pid_t pid, pid_t tid)
+{
+	*t = (struct thread_state){ .pid = pid, .tid = tid };
+	t->thread = (struct unwind_thread){ .tgid = (uint32_t)pid, .tid = (uint32_t)tid };
+	t->thread.arrivals = unwind_count_arrivals((uint32_t)pid, (uint32_t)tid);
+	if (!read_stat(t))
+		return false;
+	t->is_denied = !thread_call_read(&t->call, pid, tid);
+	t->is_off_cpu = t->call.is_off_cpu;
+	t->thread.regs.sp = t->call.sp;
+	t->thread.regs.ip = t->call.pc;
+	read_kernel(t);
+	return !t->is_denied || read_stat(t);
+}
+
+static void thread_state_free(struct thread_state *t)
+{
+	for (size_t i = 0; i < t->n_kernel; i++)
+		free(t->kernel[i]);
+	t->n_kernel = 0;
+}
+
+/* Returns the address of the futex that the thread waits for; 0: none. is_private: see futex(2). */
+static uint64_t thread_state_futex(const struct thread_state *t, bool *is_private)
+{
+	if (t->call.number != SYS_futex || t->call.abi != CALL_NATIVE)
+		return 0;
+	*is_private = t->call.args[1] & FUTEX_PRIVATE_FLAG;
+	return t->call.args[0];
+}
 
 #define MAPPINGS_MAX   (1u << 20)
 #define SWEEP_MAX_NS   (5 * NS_PER_S)
