@@ -7,6 +7,8 @@
  */
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,13 +16,64 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "output/flamegraph.h"
-#include "output/kernel_roots.h"
 #include "output/quantity.h"
 #include "output/remarks.h"
 #include "output/xml.h"
 
 #include "flamegraph.css.h"
 #include "flamegraph.js.h"
+
+/* A name that ends with "*" is a prefix. */
+/* ---- the kernel's part of stacks without frame suffixes ---- */
+
+/*
+ * Functions that enter the kernel, and first functions of kernel threads, with names that no
+ * program would use for its own: arch/x86/entry (entry_64.S, entry_64_compat.S, idtentry.h,
+ * entry_64_fred.S), arch/x86/kernel/head_64.S, and arch/arm64/kernel/entry.S.
+ */
+static const char *const roots[] = {
+	"entry_SYSCALL_64*",
+	"entry_SYSCALL_compat*",
+	"entry_SYSENTER_compat*",
+	"entry_INT80_compat*",
+	"asm_int80_emulation",
+	"asm_fred_entrypoint_*",
+	"asm_exc_*",
+	"asm_sysvec_*",
+	"asm_common_interrupt",
+	"secondary_startup_64*",
+	"ret_from_fork",
+	"ret_from_fork_asm",
+	"el0_sync",
+	"el0_sync_compat",
+	"el0_irq",
+	"el1_sync",
+	"el1_irq",
+	"el0t_64_*",
+	"el0t_32_*",
+	"el1h_64_*",
+};
+
+static bool matches(const char *name, const char *pattern)
+{
+	size_t length = strlen(pattern);
+
+	return pattern[length - 1] == '*' ? !strncmp(name, pattern, length - 1)
+					  : !strcmp(name, pattern);
+}
+
+/*
+ * Returns true for a function that enters the kernel: from it to the leaf, frames are the kernel's.
+ */
+static bool kernel_is_root(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(roots); i++)
+		if (matches(name, roots[i]))
+			return true;
+	return false;
+}
+
+/* ---- the picture ---- */
 
 #define FRAME_HEIGHT	 16
 #define PAD_SIDE	 10
