@@ -3,9 +3,14 @@
  * Runs a tool: parse, open, configure, load, attach, announce, one loop over signals, the timer,
  * ring buffers and the command, then report and close. See tool.h.
  */
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -15,6 +20,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/msg.h"
+#include "base/readfile.h"
 #include "base/signals.h"
 #include "base/thread.h"
 #include "base/version.h"
@@ -25,11 +31,74 @@
 #include "run/capabilities.h"
 #include "run/child.h"
 #include "run/command_line.h"
-#include "run/footprint.h"
 #include "run/run.h"
 #include "run/loss.h"
 #include "run/output.h"
 #include "run/tool.h"
+
+/* ---- memory of a run: its BPF maps and its process ---- */
+
+#define FILE_MAX_BYTES 4096
+
+/* Returns the number after a word at the beginning of a line; 0: not found. */
+static uint64_t find_number(const char *text, const char *word)
+{
+	const char *at = strstr(text, word);
+
+	return at && (at == text || at[-1] == '\n') ? strtoull(at + strlen(word), NULL, 10) : 0;
+}
+
+static uint64_t map_bytes(const char *fd)
+{
+	char path[64], *text;
+	uint64_t bytes = 0;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%.16s", fd);
+	text = readfile(path, FILE_MAX_BYTES, NULL);
+	if (text && find_number(text, "map_id:"))
+		bytes = find_number(text, "memlock:");
+	free(text);
+	return bytes;
+}
+
+static uint64_t all_maps_bytes(void)
+{
+	DIR *dir = opendir("/proc/self/fdinfo");
+	struct dirent *entry;
+	uint64_t bytes = 0;
+
+	while (dir && (entry = readdir(dir)))
+		if (isdigit((unsigned char)entry->d_name[0]))
+			bytes += map_bytes(entry->d_name);
+	if (dir)
+		closedir(dir);
+	return bytes;
+}
+
+/* Returns the anonymous memory, which excludes files and BPF maps. */
+static uint64_t own_bytes(void)
+{
+	char *text = readfile("/proc/self/smaps_rollup", FILE_MAX_BYTES, NULL);
+	uint64_t kb = text ? find_number(text, "Pss_Anon:") : 0;
+
+	free(text);
+	return kb << 10;
+}
+
+/* Prints the memory with -v. when: such as "at start". */
+static void footprint_print(const char *when)
+{
+	double maps, own;
+
+	if (!msg_verbose)
+		return;
+	maps = (double)all_maps_bytes() / (1 << 20);
+	own = (double)own_bytes() / (1 << 20);
+	msg_debug("memory %s: BPF maps %.1f MB, loader %.1f MB, total %.1f MB", when, maps, own,
+		  maps + own);
+}
+
+/* ---- a run ---- */
 
 /* CPU time at high priority: enough for most tools, but not for looking up source lines. */
 #define HURRY_LIMIT_NS NS_PER_S
