@@ -6,10 +6,544 @@
  */
 #include <stdlib.h>
 
+#include "abi/unwind_rule.h"
 #include "base/mem.h"
-#include "unwind/cfa_program.h"
+#include "elf/dwarf_read.h"
 #include "unwind/cfa_rule.h"
 #include "unwind/cfi.h"
+#include "unwind/eh_frame.h"
+
+/* ---- programs ---- */
+
+/*
+ * Executes the programs of call frame information (DWARF 5, 6.4.2 and 6.4.3; GNU extensions of LSB
+ * 5) into unwind rules (cfa_rule.h). Ambiguities of DWARF are resolved as in libgcc's unwinder.
+ * Each instruction is read completely; one that is truncated, unknown, or not allowed at its
+ * position fails the program, and all code from the current location on gets the rule UNWIND_BAD.
+ */
+
+#define CFA_REMEMBER_MAX 16
+
+/* State after a CIE's own program: the initial state of its FDEs. */
+struct cfa_start {
+	struct cfa_state state;
+	bool is_bad; /* the CIE's program could not be executed */
+};
+
+struct cfa_program {
+	const struct eh_frame *eh;
+	const struct eh_cie *cie;
+	const struct cfa_start *start; /* NULL: a CIE's program */
+	struct cursor code;	       /* if it has failed, the remaining code gets UNWIND_BAD */
+	uint64_t loc, next_loc, end;
+	unsigned int n_remembered;
+	struct cfa_state state;
+	struct cfa_state remembered[CFA_REMEMBER_MAX];
+};
+
+/* A rule and the code range to which it applies. */
+struct cfa_range {
+	uint64_t start, end;
+	struct unwind_rule rule;
+	bool is_behind_plt; /* see cfa_is_behind_plt() */
+};
+
+/* ---- expressions ---- */
+
+/*
+ * DWARF expressions (DWARF 5, 2.5) in call frame information. They are not evaluated but compared
+ * with the few forms that compilers, linkers and libraries for x86-64 use; other expressions, less
+ * than one row in ten thousand, would need an evaluator in the kernel.
+ */
+
+enum expr_op {
+	OP_DEREF = 0x06,
+	OP_AND = 0x1a,
+	OP_PLUS = 0x22,
+	OP_PLUS_UCONST = 0x23,
+	OP_SHL = 0x24,
+	OP_GE = 0x2a,
+	OP_LIT0 = 0x30,
+	OP_LIT3 = 0x33,
+	OP_LIT15 = 0x3f,
+	OP_BREG0 = 0x70,
+	OP_BREG6 = 0x76,
+	OP_BREG7 = 0x77,
+	OP_BREG16 = 0x80,
+	OP_BREG31 = 0x8f,
+};
+
+static bool read_breg(struct cursor *c, uint64_t *reg, int64_t *off)
+{
+	uint8_t op = cursor_u8(c);
+
+	*reg = op - OP_BREG0;
+	*off = cursor_sleb(c);
+	return op >= OP_BREG0 && op <= OP_BREG31 && !c->failed;
+}
+
+/* Matches an expression that is just "reg + off". */
+static bool cfa_expr_is_sum(struct cursor expr, uint64_t *reg, int64_t *off)
+{
+	return read_breg(&expr, reg, off) && !cursor_left(&expr);
+}
+
+/*
+ * Matches the linkers' expression for .plt: rsp + 8 + ((rip & 15) >= N) * 8, where N is the offset
+ * after the push in an entry of 16 bytes: 11, or 9 or 10 if entries begin with endbr64.
+ */
+static bool is_plt(struct cursor expr, int32_t *threshold)
+{
+	static const uint8_t head[] = { OP_BREG7, 8, OP_BREG16, 0, OP_LIT15, OP_AND };
+	static const uint8_t tail[] = { OP_GE, OP_LIT3, OP_SHL, OP_PLUS };
+	const uint8_t *p = expr.p;
+
+	if (cursor_left(&expr) != sizeof(head) + 1 + sizeof(tail))
+		return false;
+	*threshold = p[sizeof(head)] - OP_LIT0;
+	return !memcmp(p, head, sizeof(head)) && *threshold >= 0 && *threshold <= 15 &&
+	       !memcmp(p + sizeof(head) + 1, tail, sizeof(tail));
+}
+
+/* Matches *(reg + at) + plus. */
+static bool is_deref(struct cursor expr, uint64_t *reg, int32_t *packed)
+{
+	uint64_t plus = 0;
+	int64_t at;
+
+	if (!read_breg(&expr, reg, &at) || cursor_u8(&expr) != OP_DEREF)
+		return false;
+	if (cursor_left(&expr)) {
+		if (cursor_u8(&expr) != OP_PLUS_UCONST)
+			return false;
+		plus = cursor_uleb(&expr);
+	}
+	if (expr.failed || cursor_left(&expr) || at < INT16_MIN || at > INT16_MAX ||
+	    plus > INT16_MAX)
+		return false;
+	*packed = unwind_pack_deref((int16_t)at, (int16_t)plus);
+	return true;
+}
+
+/*
+ * Returns the rule for an expression, with rbp's rule unset: UNWIND_PLT, UNWIND_SP_DEREF,
+ * UNWIND_BP_DEREF; else UNWIND_BAD.
+ */
+static struct unwind_rule cfa_expr_rule(struct cursor expr)
+{
+	struct unwind_rule rule = { .kind = UNWIND_BAD };
+	uint64_t reg;
+	int32_t off;
+
+	if (is_plt(expr, &off)) {
+		rule.kind = UNWIND_PLT;
+		rule.cfa_off = off;
+	} else if (is_deref(expr, &reg, &off) &&
+		   (reg == OP_BREG7 - OP_BREG0 || reg == OP_BREG6 - OP_BREG0)) {
+		rule.kind = reg == OP_BREG7 - OP_BREG0 ? UNWIND_SP_DEREF : UNWIND_BP_DEREF;
+		rule.cfa_off = off;
+	}
+	return rule;
+}
+
+/* ---- instructions ---- */
+
+#define LOW_BITS 0x3f
+
+enum op {
+	OP_NOP = 0x00,
+	OP_SET_LOC = 0x01,
+	OP_ADVANCE_LOC1 = 0x02,
+	OP_ADVANCE_LOC2 = 0x03,
+	OP_ADVANCE_LOC4 = 0x04,
+	OP_OFFSET_EXTENDED = 0x05,
+	OP_RESTORE_EXTENDED = 0x06,
+	OP_UNDEFINED = 0x07,
+	OP_SAME_VALUE = 0x08,
+	OP_REGISTER = 0x09,
+	OP_REMEMBER_STATE = 0x0a,
+	OP_RESTORE_STATE = 0x0b,
+	OP_DEF_CFA = 0x0c,
+	OP_DEF_CFA_REGISTER = 0x0d,
+	OP_DEF_CFA_OFFSET = 0x0e,
+	OP_DEF_CFA_EXPRESSION = 0x0f,
+	OP_EXPRESSION = 0x10,
+	OP_OFFSET_EXTENDED_SF = 0x11,
+	OP_DEF_CFA_SF = 0x12,
+	OP_DEF_CFA_OFFSET_SF = 0x13,
+	OP_VAL_OFFSET = 0x14,
+	OP_VAL_OFFSET_SF = 0x15,
+	OP_VAL_EXPRESSION = 0x16,
+	OP_GNU_ADVANCE_LOC8 = 0x1d,
+	OP_AARCH64_NEGATE_RA_STATE_WITH_PC = 0x2c,
+	OP_AARCH64_NEGATE_RA_STATE = 0x2d,
+	OP_GNU_ARGS_SIZE = 0x2e,
+	OP_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
+	/* opcodes with an operand in their low six bits */
+	OP_ADVANCE_LOC = 0x40,
+	OP_OFFSET = 0x80,
+	OP_RESTORE = 0xc0,
+};
+
+/* Fails the program: nothing more is executed. */
+static void fail(struct cfa_program *p)
+{
+	cursor_fail(&p->code);
+}
+
+/* Returns the register with a DWARF number; CFA_REGS: not needed. */
+static enum cfa_register find_register(const struct cfa_program *p, uint64_t reg)
+{
+	const uint8_t *numbers = p->eh->machine->numbers;
+	enum cfa_register r = CFA_REG_RA;
+
+	while (r < CFA_REGS && numbers[r] != reg)
+		r++;
+	return r;
+}
+
+static void set_place(struct cfa_program *p, uint64_t reg, enum cfa_place_kind kind, uint64_t off)
+{
+	enum cfa_register r = find_register(p, reg);
+
+	if (r != CFA_REGS)
+		p->state.places[r] = (struct cfa_place){ .kind = kind, .off = (int64_t)off };
+}
+
+/*
+ * Restores a register's rule. By DWARF, that is the rule of the CIE. But the GNU assembler moves
+ * the instructions at the start of a function, often a .cold part, into a CIE of its own, and the
+ * compiler's .cfi_restore then still means "not saved", which is also libgcc's reading. For
+ * x86-64's return address, which is in no register, only the CIE's rule makes sense.
+ */
+static void restore_place(struct cfa_program *p, uint64_t reg)
+{
+	if (reg >= p->eh->machine->n_registers && find_register(p, reg) == CFA_REG_RA && p->start)
+		p->state.places[CFA_REG_RA] = p->start->state.places[CFA_REG_RA];
+	else
+		set_place(p, reg, PLACE_SAME, 0);
+}
+
+static struct cursor read_block(struct cfa_program *p)
+{
+	return cursor_cut(&p->code, cursor_uleb(&p->code));
+}
+
+static void set_place_expression(struct cfa_program *p, uint64_t reg)
+{
+	struct cursor expr = read_block(p);
+	enum cfa_register r = find_register(p, reg);
+	struct cfa_place place = { .kind = PLACE_OTHER };
+	uint64_t base;
+
+	if (r == CFA_REGS || p->code.failed)
+		return;
+	if (cfa_expr_is_sum(expr, &base, &place.off)) {
+		place.kind = PLACE_AT_REG;
+		place.reg = base;
+	}
+	p->state.places[r] = place;
+}
+
+static void set_place_register(struct cfa_program *p, uint64_t reg)
+{
+	uint64_t other = cursor_uleb(&p->code);
+	enum cfa_register r = find_register(p, reg);
+
+	set_place(p, reg, other < p->eh->machine->n_registers ? PLACE_IN_REG : PLACE_OTHER, 0);
+	if (r != CFA_REGS)
+		p->state.places[r].reg = (uint8_t)other;
+}
+
+static void define_cfa(struct cfa_program *p, uint64_t reg, uint64_t off)
+{
+	p->state.is_expression = false;
+	p->state.reg = reg;
+	p->state.off = (int64_t)off;
+}
+
+static void define_cfa_expression(struct cfa_program *p)
+{
+	struct cursor expr = read_block(p);
+	uint64_t reg;
+	int64_t off;
+
+	if (p->code.failed)
+		return;
+	if (cfa_expr_is_sum(expr, &reg, &off)) {
+		define_cfa(p, reg, (uint64_t)off);
+		return;
+	}
+	p->state.is_expression = true;
+	p->state.expression = cfa_expr_rule(expr);
+}
+
+static void remember_state(struct cfa_program *p)
+{
+	if (p->n_remembered == CFA_REMEMBER_MAX)
+		fail(p);
+	else
+		p->remembered[p->n_remembered++] = p->state;
+}
+
+static void restore_state(struct cfa_program *p)
+{
+	if (!p->n_remembered)
+		fail(p);
+	else
+		p->state = p->remembered[--p->n_remembered];
+}
+
+static void set_loc(struct cfa_program *p, uint64_t loc)
+{
+	if (loc < p->loc || !p->start)
+		fail(p); /* locations ascend, and a CIE has none */
+	else
+		p->next_loc = loc;
+}
+
+static void advance_loc(struct cfa_program *p, uint64_t delta)
+{
+	uint64_t bytes, loc;
+
+	if (__builtin_mul_overflow(delta, p->cie->code_align, &bytes) ||
+	    __builtin_add_overflow(p->loc, bytes, &loc))
+		fail(p);
+	else
+		set_loc(p, loc);
+}
+
+/* Reads a factored offset. Products of hostile numbers may wrap, which is harmless. */
+static uint64_t read_factored(struct cfa_program *p)
+{
+	return cursor_uleb(&p->code) * (uint64_t)p->cie->data_align;
+}
+
+static uint64_t read_factored_signed(struct cfa_program *p)
+{
+	return (uint64_t)cursor_sleb(&p->code) * (uint64_t)p->cie->data_align;
+}
+
+static void run_loc_op(struct cfa_program *p, uint8_t op)
+{
+	switch (op) {
+	case OP_SET_LOC:
+		set_loc(p, eh_frame_address(p->eh, &p->code, p->cie->pointer_encoding));
+		break;
+	case OP_ADVANCE_LOC1:
+		advance_loc(p, cursor_u8(&p->code));
+		break;
+	case OP_ADVANCE_LOC2:
+		advance_loc(p, cursor_u16(&p->code));
+		break;
+	case OP_ADVANCE_LOC4:
+		advance_loc(p, cursor_u32(&p->code));
+		break;
+	default: /* OP_GNU_ADVANCE_LOC8 */
+		advance_loc(p, cursor_u64(&p->code));
+		break;
+	}
+}
+
+static void run_cfa_op(struct cfa_program *p, uint8_t op)
+{
+	uint64_t reg;
+
+	switch (op) {
+	case OP_DEF_CFA:
+		reg = cursor_uleb(&p->code);
+		define_cfa(p, reg, cursor_uleb(&p->code));
+		break;
+	case OP_DEF_CFA_SF:
+		reg = cursor_uleb(&p->code);
+		define_cfa(p, reg, read_factored_signed(p));
+		break;
+	case OP_DEF_CFA_REGISTER:
+		define_cfa(p, cursor_uleb(&p->code), (uint64_t)p->state.off);
+		break;
+	case OP_DEF_CFA_OFFSET: /* an expression still applies, as in libgcc */
+		p->state.off = (int64_t)cursor_uleb(&p->code);
+		break;
+	case OP_DEF_CFA_OFFSET_SF:
+		p->state.off = (int64_t)read_factored_signed(p);
+		break;
+	default: /* OP_DEF_CFA_EXPRESSION */
+		define_cfa_expression(p);
+		break;
+	}
+}
+
+static void run_register_op(struct cfa_program *p, uint8_t op)
+{
+	uint64_t reg = cursor_uleb(&p->code);
+
+	switch (op) {
+	case OP_OFFSET_EXTENDED:
+		set_place(p, reg, PLACE_AT_CFA, read_factored(p));
+		break;
+	case OP_OFFSET_EXTENDED_SF:
+		set_place(p, reg, PLACE_AT_CFA, read_factored_signed(p));
+		break;
+	case OP_GNU_NEGATIVE_OFFSET_EXTENDED:
+		set_place(p, reg, PLACE_AT_CFA, -read_factored(p));
+		break;
+	case OP_VAL_OFFSET:
+		set_place(p, reg, PLACE_IS_CFA, read_factored(p));
+		break;
+	case OP_VAL_OFFSET_SF:
+		set_place(p, reg, PLACE_IS_CFA, read_factored_signed(p));
+		break;
+	case OP_RESTORE_EXTENDED:
+		restore_place(p, reg);
+		break;
+	case OP_UNDEFINED:
+		set_place(p, reg, PLACE_UNDEFINED, 0);
+		break;
+	case OP_SAME_VALUE:
+		set_place(p, reg, PLACE_SAME, 0);
+		break;
+	case OP_REGISTER:
+		set_place_register(p, reg);
+		break;
+	case OP_EXPRESSION:
+		set_place_expression(p, reg);
+		break;
+	default: /* OP_VAL_EXPRESSION */
+		read_block(p);
+		set_place(p, reg, PLACE_OTHER, 0);
+		break;
+	}
+}
+
+static void run_extended_op(struct cfa_program *p, uint8_t op)
+{
+	switch (op) {
+	case OP_NOP:
+		break;
+	case OP_SET_LOC:
+	case OP_ADVANCE_LOC1:
+	case OP_ADVANCE_LOC2:
+	case OP_ADVANCE_LOC4:
+	case OP_GNU_ADVANCE_LOC8:
+		run_loc_op(p, op);
+		break;
+	case OP_DEF_CFA:
+	case OP_DEF_CFA_SF:
+	case OP_DEF_CFA_REGISTER:
+	case OP_DEF_CFA_OFFSET:
+	case OP_DEF_CFA_OFFSET_SF:
+	case OP_DEF_CFA_EXPRESSION:
+		run_cfa_op(p, op);
+		break;
+	case OP_REMEMBER_STATE:
+		remember_state(p);
+		break;
+	case OP_RESTORE_STATE:
+		restore_state(p);
+		break;
+	case OP_AARCH64_NEGATE_RA_STATE: /* ignored: all return addresses lose signatures */
+	case OP_AARCH64_NEGATE_RA_STATE_WITH_PC:
+		if (!p->eh->machine->signs_addresses)
+			fail(p);
+		break;
+	case OP_GNU_ARGS_SIZE: /* only for exception handlers */
+		cursor_uleb(&p->code);
+		break;
+	case OP_OFFSET_EXTENDED:
+	case OP_OFFSET_EXTENDED_SF:
+	case OP_GNU_NEGATIVE_OFFSET_EXTENDED:
+	case OP_VAL_OFFSET:
+	case OP_VAL_OFFSET_SF:
+	case OP_RESTORE_EXTENDED:
+	case OP_UNDEFINED:
+	case OP_SAME_VALUE:
+	case OP_REGISTER:
+	case OP_EXPRESSION:
+	case OP_VAL_EXPRESSION:
+		run_register_op(p, op);
+		break;
+	default:
+		fail(p);
+		break;
+	}
+}
+
+static void run_op(struct cfa_program *p)
+{
+	uint8_t op = cursor_u8(&p->code), operand = op & LOW_BITS;
+
+	switch (op & ~LOW_BITS) {
+	case OP_ADVANCE_LOC:
+		advance_loc(p, operand);
+		break;
+	case OP_OFFSET:
+		set_place(p, operand, PLACE_AT_CFA, read_factored(p));
+		break;
+	case OP_RESTORE:
+		restore_place(p, operand);
+		break;
+	default:
+		run_extended_op(p, op);
+		break;
+	}
+}
+
+static void cfa_program_start(struct cfa_start *start, const struct eh_frame *eh,
+			      const struct eh_cie *cie)
+{
+	struct cfa_program p;
+
+	p.eh = eh;
+	p.cie = cie;
+	p.start = NULL;
+	p.code = cursor_over(cie->program.bytes, cie->program.size);
+	p.loc = p.next_loc = 0;
+	p.n_remembered = 0;
+	p.state = (struct cfa_state){ .reg = UINT64_MAX };
+	while (cursor_left(&p.code))
+		run_op(&p);
+	start->state = p.state;
+	start->is_bad = p.code.failed;
+}
+
+/* Initializes p for an FDE. p may be reused; it is large, so only the needed fields are set. */
+static void cfa_program_begin(struct cfa_program *p, const struct eh_frame *eh,
+			      const struct eh_fde *fde, const struct cfa_start *start)
+{
+	p->eh = eh;
+	p->cie = &eh->cies[fde->cie];
+	p->start = start;
+	p->code = cursor_over(fde->program, fde->program_bytes);
+	p->loc = p->next_loc = fde->start;
+	p->end = fde->end;
+	p->n_remembered = 0;
+	p->state = start->state;
+	if (start->is_bad)
+		fail(p);
+}
+
+/*
+ * Finds the next range, ascending, without holes from the FDE's start to its end. False: no more.
+ */
+static bool cfa_program_next(struct cfa_program *p, struct cfa_range *range)
+{
+	if (p->next_loc >= p->end)
+		return false;
+	p->loc = p->next_loc;
+	while (p->next_loc == p->loc && cursor_left(&p->code))
+		run_op(p);
+	if (p->next_loc == p->loc || p->next_loc > p->end)
+		p->next_loc = p->end;
+	range->start = p->loc;
+	range->end = p->next_loc;
+	range->rule = (struct unwind_rule){ .kind = UNWIND_BAD };
+	range->is_behind_plt = cfa_is_behind_plt(p->eh->machine, &p->state);
+	if (!p->code.failed)
+		range->rule = cfa_rule(p->eh->machine, &p->state, p->cie->is_signal_frame);
+	return true;
+}
+
+/* ---- rows ---- */
 
 struct builder {
 	struct cfi_table *table;

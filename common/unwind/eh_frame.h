@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The records of a file's .eh_frame (LSB 5, chapter 10.6; DWARF 5, 6.4.1): code ranges (FDEs) with
- * their programs, and common headers of FDEs (CIEs). cfa_program.h executes the programs.
+ * their programs, and common headers of FDEs (CIEs). cfi.c executes the programs.
  *
  * Time and memory are linear in the section's size, with any contents; at most 128 MiB, 4 M FDEs,
  * 256 K CIEs.

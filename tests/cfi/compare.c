@@ -4,7 +4,7 @@
  * from the first FDE to the last, CFA, rbp, rsp and return address (arm64: x29, sp). readelf shows
  * expressions only as "exp", so their text is taken from its raw listing and has to be one of those
  * of the same FDE or CIE. Where a CIE says that rbp was saved and DW_CFA_restore undoes it, readelf
- * follows DWARF and unwind/cfi follows libgcc (see cfa_program.c): such rows are counted apart.
+ * follows DWARF and unwind/cfi follows libgcc (see cfi.c): such rows are counted apart.
  *
  *	compare <LIST		of paths, one per line: differences, totals; 1 if any
  *	compare FILE		prints the rows of a file
