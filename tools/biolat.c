@@ -3,7 +3,6 @@
  * Is it the disk? Measures block requests from their issue to the driver to their completion and,
  * if requested, their time in the queue, as histograms; counts requests that fail or are in flight.
  */
-#include "abi/biolat.h"
 #include "base/clock.h"
 #include "biolat/groups.h"
 #include "biolat/leftovers.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Streams that are written to memory; see text_stream.h. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

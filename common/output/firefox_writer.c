@@ -7,7 +7,6 @@
  */
 #include <inttypes.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Events of threads as rows in time; see timeline.h. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"

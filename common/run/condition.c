@@ -23,7 +23,6 @@
 #include "base/parse.h"
 #include "base/readfile.h"
 #include "process/cgroups.h"
-#include "process/procstate.h"
 #include "run/child.h"
 #include "run/condition.h"
 

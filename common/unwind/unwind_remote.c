@@ -2,7 +2,6 @@
 /* Walks stacks from outside; see unwind_remote.h. */
 #include <errno.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

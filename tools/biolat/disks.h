@@ -2,7 +2,6 @@
 #ifndef DISKS_H
 #define DISKS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /* A disk or partition. All zero: none. */

@@ -27,8 +27,6 @@
 #include "dump/snapshot.h"
 #include "modules/lock_names.h"
 #include "modules/lock_owners.h"
-#include "output/json.h"
-#include "output/quantity.h"
 #include "process/processes.h"
 #include "process/procstate.h"
 #include "process/syscalls.h"

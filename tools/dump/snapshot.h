@@ -7,7 +7,6 @@
 #define DUMP_SNAPSHOT_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <sys/types.h>
 

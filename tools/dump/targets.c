@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Processes that are read; see targets.h. */
-#include <errno.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
 #include "base/msg.h"

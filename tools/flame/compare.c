@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Functions of two sides of runs, compared; see compare.h. */
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/escape.h"
 #include "base/idmap.h"
 #include "base/mem.h"

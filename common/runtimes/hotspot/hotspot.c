@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* HotSpot as a runtime; see hotspot.h. */
-#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>

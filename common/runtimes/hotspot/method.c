@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Reads methods; see method.h. */
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

@@ -2,12 +2,10 @@
 /* Reads HotSpot's description of itself; see vm.h. */
 #include <errno.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "base/mem.h"
 #include "base/peek.h"
 #include "elf/elfexports.h"
 #include "runtimes/hotspot/vm.h"

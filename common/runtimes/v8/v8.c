@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* V8 as a runtime; see v8.h. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/container.h"
 #include "base/mem.h"
