@@ -17,8 +17,6 @@
 
 #include "biolat.skel.h"
 
-static const struct groups defaults;
-
 static const struct opt opts[] = {
 	{ 'Q', "queue", NULL, OPT_FLAG(struct groups, time),
 	  "print histograms of time in queue, in device, and in total" },
@@ -142,7 +140,7 @@ static const struct tool biolat = {
 	.operands = OPERANDS_INTERVAL,
 	.letters = { { 'c', "cgroup" } },
 	.opts = opts,
-	.options = DEFAULTS(defaults),
+	.options = ZEROES(struct groups),
 	.modules = MODULES(&stacks_of_lines),
 	.skeleton = &skeleton,
 	.check = groups_check,

@@ -20,8 +20,6 @@ struct options {
 	bool waker;
 };
 
-static const struct options defaults;
-
 static const struct opt opts[] = {
 	{ 0, "waker", NULL, OPT_FLAG(struct options, waker),
 	  "show stacks of threads that released the lock" },
@@ -89,7 +87,7 @@ static const struct tool locks = {
 	.operands = OPERANDS_DURATION,
 	.tid_letter = 't',
 	.opts = opts,
-	.options = DEFAULTS(defaults),
+	.options = ZEROES(struct options),
 	.modules = { { &waits_module },
 		     { &target_module },
 		     { &taskstate_module },

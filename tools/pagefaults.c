@@ -29,8 +29,6 @@ struct options {
 	struct fault_columns columns;
 };
 
-static const struct options defaults;
-
 static const struct opt opts[] = {
 	{ 'P', "by-process", NULL, OPT_FLAG(struct options, columns.process),
 	  "print a table of processes (default on a terminal)" },
@@ -157,7 +155,7 @@ static const struct tool pagefaults = {
 	.operands = OPERANDS_INTERVAL,
 	.tid_letter = 't',
 	.opts = opts,
-	.options = DEFAULTS(defaults),
+	.options = ZEROES(struct options),
 	.modules = { { &target_module },
 		     { &faultevents_module, &events },
 		     { &stacks_module, &stacks, wants_stacks },

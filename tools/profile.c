@@ -20,8 +20,6 @@ struct options {
 	bool annotate, include_idle, per_cpu, per_thread;
 };
 
-static const struct options defaults;
-
 static const struct opt opts[] = {
 	{ 'a', "annotations", NULL, OPT_FLAG(struct options, annotate),
 	  "append _[k] to the names of kernel frames" },
@@ -110,7 +108,7 @@ static const struct tool profile = {
 	.operands = OPERANDS_DURATION,
 	.tid_letter = 'L',
 	.opts = opts,
-	.options = DEFAULTS(defaults),
+	.options = ZEROES(struct options),
 	.modules = { { &target_module },
 		     { &taskstate_module, NULL, wall_is_asked_for },
 		     { &kernel_tables_module, NULL, wall_is_asked_for },

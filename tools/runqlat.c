@@ -23,8 +23,6 @@ struct options {
 	uint64_t slower_ns;
 };
 
-static const struct options defaults;
-
 static const struct opt opts[] = {
 	{ 'P', "pids", NULL, OPT_FLAG(struct options, by_process), "split by process" },
 	{ 'L', "tids", NULL, OPT_FLAG(struct options, by_thread), "split by thread" },
@@ -161,7 +159,7 @@ static const struct tool runqlat = {
 	.unit = "waits",
 	.operands = OPERANDS_INTERVAL,
 	.opts = opts,
-	.options = DEFAULTS(defaults),
+	.options = ZEROES(struct options),
 	.modules = { { &target_module },
 		     { &taskstate_module },
 		     { &histograms_module, &histograms },

@@ -13,12 +13,7 @@ struct events {
 	uint32_t n_headed; /* counter for run_begins_file() */
 };
 
-static const struct events defaults;
-
-static struct events *events_of(const struct run *run)
-{
-	return run_state(run, &events_module);
-}
+DEFINE_STATE(struct events, events_of, events_module)
 
 static const struct events_spec *spec_of(const struct run *run)
 {
@@ -94,7 +89,7 @@ int events_report(struct run *run)
 }
 
 const struct module events_module = {
-	.state = DEFAULTS(defaults),
+	.state = ZEROES(struct events),
 	.leave_out = leave_out_events,
 	.attach = attach_events,
 	.finish = finish_events,

@@ -65,10 +65,7 @@ static const struct opt histograms_opts[] = {
 	{},
 };
 
-static struct histograms *histograms_of(const struct run *run)
-{
-	return run_state(run, &histograms_module);
-}
+DEFINE_STATE(struct histograms, histograms_of, histograms_module)
 
 int histograms_refuse_units(const struct run *run, const char *where)
 {

@@ -10,8 +10,6 @@ struct numbers {
 	unsigned int n_begun; /* see run_begins_file() */
 };
 
-static const struct numbers defaults;
-
 static const struct metric lost_metric = {
 	.name = "tracelets_lost_total",
 	.help = "Lost events, or threads without state, by reason.",
@@ -93,7 +91,7 @@ static void finish_numbers(struct run *run)
 }
 
 const struct module numbers_module = {
-	.state = DEFAULTS(defaults),
+	.state = ZEROES(struct numbers),
 	.has_metrics = true,
 	.finish = finish_numbers,
 };

@@ -34,10 +34,7 @@ static const struct sampler defaults = {
 	.attr = { .size = sizeof(defaults.attr), .disabled = 1 },
 };
 
-static struct sampler *sampler_of(const struct run *run)
-{
-	return run_state(run, &sampler_module);
-}
+DEFINE_STATE(struct sampler, sampler_of, sampler_module)
 
 static int parse_period(const char *what, const char *text, void *dest)
 {

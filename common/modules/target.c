@@ -59,10 +59,7 @@ static const struct target defaults = {
 	.tids = { .are_threads = true, .map = "filter_tids" },
 };
 
-static struct target *target_of(const struct run *run)
-{
-	return run_state(run, &target_module);
-}
+DEFINE_STATE(struct target, target_of, target_module)
 
 /* ---- options ---- */
 

@@ -12,7 +12,7 @@ static void *copy_defaults(const struct defaults *defaults)
 {
 	void *value = mem_zalloc(1, defaults->n_bytes + 1);
 
-	if (defaults->n_bytes)
+	if (defaults->value)
 		memcpy(value, defaults->value, defaults->n_bytes);
 	return value;
 }

@@ -97,7 +97,7 @@ struct run {
 	struct run_losses losses;
 };
 
-/* Initial value of a struct that is copied for each run. */
+/* Initial value of a struct that is copied for each run; value NULL: all zero. */
 struct defaults {
 	const void *value;
 	size_t n_bytes;
@@ -106,6 +106,11 @@ struct defaults {
 #define DEFAULTS(variable)                    \
 	{                                     \
 		&(variable), sizeof(variable) \
+	}
+
+#define ZEROES(type)               \
+	{                          \
+		NULL, sizeof(type) \
 	}
 
 /*
@@ -191,6 +196,13 @@ void run_choose_tool(struct run *run);
 
 /* Returns the module's struct; NULL if the tool doesn't use it. */
 void *run_state(const struct run *run, const struct module *module);
+
+/* Defines a function that returns a module's struct. */
+#define DEFINE_STATE(type, name, module)          \
+	static type *name(const struct run *run)  \
+	{                                         \
+		return run_state(run, &(module)); \
+	}
 
 /* Returns the tool's declaration for the module; NULL: none. */
 const void *run_spec(const struct run *run, const struct module *module);

@@ -63,10 +63,7 @@ struct goroutine_waits {
 
 static const struct goroutine_waits defaults = { .timer_fd = -1, .max_n = GOROUTINES_MIN };
 
-static struct goroutine_waits *waits_of(const struct run *run)
-{
-	return run_state(run, &goroutines_module);
-}
+DEFINE_STATE(struct goroutine_waits, waits_of, goroutines_module)
 
 /* ---- options ---- */
 

@@ -207,10 +207,7 @@ static const struct opt stacks_opts[] = {
 	{},
 };
 
-static struct stacks *stacks_of(const struct run *run)
-{
-	return run_state(run, &stacks_module);
-}
+DEFINE_STATE(struct stacks, stacks_of, stacks_module)
 
 static const struct stacks_spec *spec_of(const struct run *run)
 {

@@ -14,18 +14,13 @@ struct top {
 	struct calltree *whole; /* totals of the whole run */
 };
 
-static const struct top defaults;
-
 static const struct opt top_opts[] = {
 	{ 0, "top", NULL, OPT_FLAG(struct top, is_asked_for),
 	  "show functions live (default: every second)", "folded" },
 	{},
 };
 
-static struct top *top_of(const struct run *run)
-{
-	return run_state(run, &stacks_top_module);
-}
+DEFINE_STATE(struct top, top_of, stacks_top_module)
 
 bool stacks_top_is_asked_for(const struct run *run)
 {
@@ -119,7 +114,7 @@ static void finish_top(struct run *run)
 const struct module stacks_top_module = {
 	.title = "live view",
 	.opts = top_opts,
-	.state = DEFAULTS(defaults),
+	.state = ZEROES(struct top),
 	.start = topview_start,
 	.stop = topview_stop,
 	.finish = finish_top,

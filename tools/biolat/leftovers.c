@@ -34,12 +34,7 @@ struct leftovers {
 	bool has_stopped; /* programs are being detached: flight is final */
 };
 
-static const struct leftovers defaults;
-
-static struct leftovers *leftovers_of(const struct run *run)
-{
-	return run_state(run, &leftovers_module);
-}
+DEFINE_STATE(struct leftovers, leftovers_of, leftovers_module)
 
 /* Names of blk_status_t (include/linux/blk_types.h) and, before 5.16, of the errno in its place. */
 static const struct status {
@@ -253,7 +248,7 @@ void leftovers_report(struct run *run)
 }
 
 const struct module leftovers_module = {
-	.state = DEFAULTS(defaults),
+	.state = ZEROES(struct leftovers),
 	.start = start_leftovers,
 	.stop = stop_leftovers,
 };

@@ -15,12 +15,7 @@ struct slow {
 	struct cgroups *cgroups;
 };
 
-static const struct slow defaults;
-
-static struct slow *slow_of(const struct run *run)
-{
-	return run_state(run, &slow_module);
-}
+DEFINE_STATE(struct slow, slow_of, slow_module)
 
 /* A request's stack. sample NULL: none. */
 struct slow_stack {
@@ -134,7 +129,7 @@ static void finish_slow(struct run *run)
 }
 
 const struct module slow_module = {
-	.state = DEFAULTS(defaults),
+	.state = ZEROES(struct slow),
 	.start = start_slow,
 	.finish = finish_slow,
 };

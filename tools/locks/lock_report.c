@@ -46,10 +46,7 @@ static const struct locks fresh = {
 	.tables = { .slot = "lock_tables", .first = "lock_table" },
 };
 
-static struct locks *locks_of(const struct run *run)
-{
-	return run_state(run, &lock_report_module);
-}
+DEFINE_STATE(struct locks, locks_of, lock_report_module)
 
 /* ---- before load ---- */
 

@@ -49,10 +49,7 @@ struct leak_table {
 
 static const struct leak_table defaults = { .timer_fd = -1 };
 
-static struct leak_table *table_of(const struct run *run)
-{
-	return run_state(run, &leak_table_module);
-}
+DEFINE_STATE(struct leak_table, table_of, leak_table_module)
 
 static const struct leak_options *options_of(const struct run *run)
 {

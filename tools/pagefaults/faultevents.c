@@ -16,8 +16,6 @@ struct faultevents {
 	struct cpu_events events;
 };
 
-static const struct faultevents defaults;
-
 static const struct opt fault_opts[] = {
 	{ 0, "minor", NULL, OPT_FLAG(struct faultevents, minor_only),
 	  "count only minor faults (served without I/O)", "major" },
@@ -30,10 +28,7 @@ static const struct opt fault_opts[] = {
 	{},
 };
 
-static struct faultevents *faultevents_of(const struct run *run)
-{
-	return run_state(run, &faultevents_module);
-}
+DEFINE_STATE(struct faultevents, faultevents_of, faultevents_module)
 
 bool faults_want_minor(const struct run *run)
 {
@@ -196,7 +191,7 @@ static void stop_events(struct run *run)
 const struct module faultevents_module = {
 	.title = "faults",
 	.opts = fault_opts,
-	.state = DEFAULTS(defaults),
+	.state = ZEROES(struct faultevents),
 	.configure = configure_events,
 	.attach = attach_events,
 	.replace = replace_program,

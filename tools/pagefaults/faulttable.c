@@ -106,10 +106,7 @@ void faulttable_write(struct table_output *to, struct fault_row *rows, size_t n,
 
 /* ---- the maps ---- */
 
-static struct faulttable *table_of(const struct run *run)
-{
-	return run_state(run, &faulttable_module);
-}
+DEFINE_STATE(struct faulttable, table_of, faulttable_module)
 
 static const struct fault_columns *columns_of(const struct run *run)
 {

@@ -40,8 +40,6 @@ struct wall {
 	struct held_locks *held; /* NULL: no page */
 };
 
-static const struct wall defaults;
-
 static const struct opt wall_opts[] = {
 	{ 0, "wall", NULL, OPT_FLAG(struct wall, is_asked_for),
 	  "show on-CPU, blocked and runnable time of threads" },
@@ -55,10 +53,7 @@ static const struct opt wall_opts[] = {
 	{},
 };
 
-static struct wall *wall_of(const struct run *run)
-{
-	return run_state(run, &wall_module);
-}
+DEFINE_STATE(struct wall, wall_of, wall_module)
 
 bool wall_is_asked_for(const struct run *run)
 {
@@ -161,7 +156,7 @@ int wall_start_page(struct run *run)
 const struct module wall_module = {
 	.title = "wall time",
 	.opts = wall_opts,
-	.state = DEFAULTS(defaults),
+	.state = ZEROES(struct wall),
 	.check = check_wall,
 	.configure = configure_wall,
 	.finish = finish_wall,

@@ -16,8 +16,6 @@ struct throttled {
 	uint64_t reported_ns; /* part of BPF's total that was reported, in ns */
 };
 
-static const struct throttled defaults;
-
 const char *const throttled_causes[] = {
 	[CAUSE_OTHER] = "contended",
 	[CAUSE_QUOTA] = "throttled",
@@ -28,10 +26,7 @@ struct waits {
 	uint64_t count, ns, p90_ns;
 };
 
-static struct throttled *throttled_of(const struct run *run)
-{
-	return run_state(run, &throttled_module);
-}
+DEFINE_STATE(struct throttled, throttled_of, throttled_module)
 
 static int leave_out_throttled(struct run *run)
 {
@@ -137,6 +132,6 @@ void throttled_conclude(struct run *run, struct table_output *to, const struct h
 }
 
 const struct module throttled_module = {
-	.state = DEFAULTS(defaults),
+	.state = ZEROES(struct throttled),
 	.leave_out = leave_out_throttled,
 };

@@ -49,10 +49,7 @@ static const struct calls defaults = {
 	.times = { .slot = "call_time_tables", .first = "call_time_table" },
 };
 
-static struct calls *calls_of(const struct run *run)
-{
-	return run_state(run, &calls_module);
-}
+DEFINE_STATE(struct calls, calls_of, calls_module)
 
 /* ---- call cells ---- */
 
