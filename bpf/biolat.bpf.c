@@ -510,6 +510,19 @@ int biolat_requeue(const __u64 *ctx)
 
 /* ---- submission and issue: attached last, so that no completion is missed ---- */
 
+/* Two programs, one of which is loaded: without and with stacks of submitters. */
+#define SUBMISSION_PROGRAMS(event, name, handler) \
+	SEC("tp_btf/" event)                      \
+	int biolat_##name(__u64 *ctx)             \
+	{                                         \
+		return handler(ctx, false);       \
+	}                                         \
+	SEC("tp_btf/" event)                      \
+	int stack_##name(__u64 *ctx)              \
+	{                                         \
+		return handler(ctx, true);        \
+	}
+
 /*
  * Returns true for requests to the chosen device. The kernel sets the request's partition after
  * this event.
@@ -544,17 +557,7 @@ static __always_inline int request_start(__u64 *ctx, bool with_stack)
 	return 0;
 }
 
-SEC("tp_btf/block_io_start")
-int biolat_start(__u64 *ctx)
-{
-	return request_start(ctx, false);
-}
-
-SEC("tp_btf/block_io_start")
-int stack_start(__u64 *ctx)
-{
-	return request_start(ctx, true);
-}
+SUBMISSION_PROGRAMS("block_io_start", start, request_start)
 
 /*
  * Records the owner before 6.5. Nearly always the submitting task inserts or issues the request; a
@@ -572,17 +575,7 @@ static __always_inline int request_insert(__u64 *ctx, bool with_stack)
 	return 0;
 }
 
-SEC("tp_btf/block_rq_insert")
-int biolat_insert(__u64 *ctx)
-{
-	return request_insert(ctx, false);
-}
-
-SEC("tp_btf/block_rq_insert")
-int stack_insert(__u64 *ctx)
-{
-	return request_insert(ctx, true);
-}
+SUBMISSION_PROGRAMS("block_rq_insert", insert, request_insert)
 
 static __always_inline bool is_on_device(struct request *rq)
 {
@@ -625,17 +618,7 @@ static __always_inline int request_issue(__u64 *ctx, bool with_stack)
 	return 0;
 }
 
-SEC("tp_btf/block_rq_issue")
-int biolat_issue(__u64 *ctx)
-{
-	return request_issue(ctx, false);
-}
-
-SEC("tp_btf/block_rq_issue")
-int stack_issue(__u64 *ctx)
-{
-	return request_issue(ctx, true);
-}
+SUBMISSION_PROGRAMS("block_rq_issue", issue, request_issue)
 
 /* ---- bios at the top, instead of requests ---- */
 
@@ -696,17 +679,7 @@ static __always_inline int bio_start(__u64 *ctx, bool with_stack)
 	return 0;
 }
 
-SEC("tp_btf/block_bio_queue")
-int biolat_bio_start(__u64 *ctx)
-{
-	return bio_start(ctx, false);
-}
-
-SEC("tp_btf/block_bio_queue")
-int stack_bio_start(__u64 *ctx)
-{
-	return bio_start(ctx, true);
-}
+SUBMISSION_PROGRAMS("block_bio_queue", bio_start, bio_start)
 
 static __noinline void bio_count(struct biolat_request *request, __u64 now_ns)
 {

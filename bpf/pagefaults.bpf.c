@@ -70,6 +70,13 @@ static __always_inline bool is_wanted(const struct area_id *area)
  * once. Before, each kind has its own.
  */
 
+#define FAULT_PROGRAM(name, on_fault, is_major)   \
+	SEC("perf_event")                         \
+	int name(struct bpf_perf_event_data *ctx) \
+	{                                         \
+		return on_fault(ctx, is_major);   \
+	}
+
 /* ---- by stack ---- */
 
 static __always_inline void count_stack(struct bpf_perf_event_data *ctx, struct task_struct *task,
@@ -100,23 +107,9 @@ static __always_inline int on_fault_for_stack(struct bpf_perf_event_data *ctx, b
 	return 0;
 }
 
-SEC("perf_event")
-int stack_both(struct bpf_perf_event_data *ctx)
-{
-	return on_fault_for_stack(ctx, bpf_get_attach_cookie(ctx));
-}
-
-SEC("perf_event")
-int stack_minor(struct bpf_perf_event_data *ctx)
-{
-	return on_fault_for_stack(ctx, false);
-}
-
-SEC("perf_event")
-int stack_major(struct bpf_perf_event_data *ctx)
-{
-	return on_fault_for_stack(ctx, true);
-}
+FAULT_PROGRAM(stack_both, on_fault_for_stack, bpf_get_attach_cookie(ctx))
+FAULT_PROGRAM(stack_minor, on_fault_for_stack, false)
+FAULT_PROGRAM(stack_major, on_fault_for_stack, true)
 
 /* ---- by process and area ---- */
 
@@ -173,23 +166,9 @@ static __always_inline int on_fault_for_row(struct bpf_perf_event_data *ctx, boo
 	return 0;
 }
 
-SEC("perf_event")
-int row_both(struct bpf_perf_event_data *ctx)
-{
-	return on_fault_for_row(ctx, bpf_get_attach_cookie(ctx));
-}
-
-SEC("perf_event")
-int row_minor(struct bpf_perf_event_data *ctx)
-{
-	return on_fault_for_row(ctx, false);
-}
-
-SEC("perf_event")
-int row_major(struct bpf_perf_event_data *ctx)
-{
-	return on_fault_for_row(ctx, true);
-}
+FAULT_PROGRAM(row_both, on_fault_for_row, bpf_get_attach_cookie(ctx))
+FAULT_PROGRAM(row_minor, on_fault_for_row, false)
+FAULT_PROGRAM(row_major, on_fault_for_row, true)
 
 /* ---- latency ---- */
 
