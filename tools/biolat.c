@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "biolat/groups.h"
 #include "biolat/leftovers.h"
-#include "biolat/programs.h"
 #include "biolat/slow.h"
 #include "modules/histograms.h"
 #include "modules/numbers.h"
@@ -23,7 +22,7 @@ static const struct opt opts[] = {
 	{ 'D', "per-disk", NULL, OPT_FLAG(struct groups, disk), "split by disk" },
 	{ 'F', "per-operation", NULL, OPT_FLAG(struct groups, operation),
 	  "split by operation (read, write, flush, ...)" },
-	{ 'd', "disk", "DISK", OPT_PARSED(struct groups, device, disks_parse),
+	{ 'd', "disk", "DISK", OPT_PARSED(struct groups, device, groups_parse_disk),
 	  "trace only this disk or partition" },
 	{ 0, "layer", "disk|top", OPT_PARSED(struct groups, top, groups_parse_layer),
 	  "count requests at disks (default), or bios at the top" },
@@ -122,7 +121,7 @@ static const struct tool by_stack = {
 	.modules = MODULES(&stacks),
 	.skeleton = &skeleton,
 	.check = groups_check,
-	.configure = programs_configure,
+	.configure = groups_configure,
 	.report = report,
 };
 
@@ -144,7 +143,7 @@ static const struct tool biolat = {
 	.modules = MODULES(&stacks_of_lines),
 	.skeleton = &skeleton,
 	.check = groups_check,
-	.configure = programs_configure,
+	.configure = groups_configure,
 	.report = report,
 	.other = &by_stack,
 	.wants_other = groups_are_stacks,

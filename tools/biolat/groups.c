@@ -1,15 +1,107 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Groups of requests; see groups.h. */
 #include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 
+#include "abi/biolat.h"
 #include "base/array.h"
 #include "base/msg.h"
+#include "base/readfile.h"
 #include "biolat/groups.h"
+#include "modules/target.h"
 #include "output/table.h"
 #include "output/writer.h"
+#include "run/bpf_object.h"
+#include "run/bpfmap.h"
+#include "run/features.h"
+#include "run/run.h"
 #include "stacks/stacks.h"
+
+/* ---- disks ---- */
+
+#define KERNEL_MINOR_BITS 20 /* MINORBITS, include/linux/kdev_t.h */
+
+/* Reads the device numbers of a name, from sysfs ("8:1"), or of a device file's path. */
+static bool read_device(const char *name, unsigned int *major_number, unsigned int *minor_number)
+{
+	char path[256], *text;
+	struct stat st;
+	bool is_found;
+
+	if (*name == '/') {
+		if (stat(name, &st) || !S_ISBLK(st.st_mode))
+			return false;
+		*major_number = major(st.st_rdev);
+		*minor_number = minor(st.st_rdev);
+		return true;
+	}
+	snprintf(path, sizeof(path), "/sys/class/block/%s/dev", name);
+	text = readfile(path, 64, NULL);
+	is_found = text && sscanf(text, "%u:%u", major_number, minor_number) == 2;
+	free(text);
+	return is_found;
+}
+
+/* Sets the path of a file in the device's sysfs folder; a partition's ".." is the disk's folder. */
+static const char *path_of(const struct disk *disk, const char *name, char path[64])
+{
+	snprintf(path, 64, "/sys/dev/block/%u:%u/%s", disk->number >> KERNEL_MINOR_BITS,
+		 disk->number & ((1U << KERNEL_MINOR_BITS) - 1), name);
+	return path;
+}
+
+static bool has_file(const struct disk *disk, const char *name)
+{
+	char path[64];
+
+	return !access(path_of(disk, name, path), F_OK);
+}
+
+/* Returns true for a partition without statistics: its requests don't refer to it. */
+static bool is_unknown_partition(const struct disk *disk)
+{
+	char path[64], *text;
+	bool is_off;
+
+	if (!has_file(disk, "partition"))
+		return false;
+	text = readfile(path_of(disk, "../queue/iostats", path), sizeof(path), NULL);
+	is_off = text && *text == '0';
+	free(text);
+	return is_off;
+}
+
+int groups_parse_disk(const char *what, const char *text, void *dest)
+{
+	unsigned int major_number, minor_number;
+
+	if (!read_device(text, &major_number, &minor_number))
+		return msg_error("%s %s: no such block device", what, text);
+	*(struct disk *)dest =
+		(struct disk){ major_number << KERNEL_MINOR_BITS | minor_number, text };
+	return 0;
+}
+
+/* Checks that BPF sees requests of the device. 0 or -EINVAL, printed. */
+static int require_requests(const struct disk *disk)
+{
+	if (disk->number && !has_file(disk, "mq") && !has_file(disk, "../mq"))
+		return msg_error("-d %s: has no requests of its own (use --layer top, or a disk "
+				 "below it, see lsblk)",
+				 disk->name);
+	if (disk->number && is_unknown_partition(disk))
+		return msg_error("-d %s: partition unknown while statistics are off (write 1 to "
+				 "the disk's queue/iostats, or use --layer top)",
+				 disk->name);
+	return 0;
+}
 
 const char *groups_operation(uint64_t key, char buf[HIST_TEXT_MAX])
 {
@@ -71,7 +163,8 @@ static const char *name_process(uint64_t tgid, const char *label, char buf[HIST_
 	return process_is_kernels((uint32_t)tgid) ? "0" : NULL;
 }
 
-uint64_t groups_parts(const struct groups *groups)
+/* Returns the parts of BPF's keys (KEY_HAS_...). */
+static uint64_t groups_parts(const struct groups *groups)
 {
 	return (groups->disk ? KEY_HAS_DISK : 0) | (groups->operation ? KEY_HAS_OP : 0) |
 	       (groups->time ? KEY_HAS_TIME : 0);
@@ -106,7 +199,7 @@ bool groups_are_stacks(const struct run *run)
 	return groups_want_stacks(run) && !groups_want_lines(run);
 }
 
-enum biolat_by groups_by(const struct run *run)
+static enum biolat_by groups_by(const struct run *run)
 {
 	const struct groups *groups = run->options;
 
@@ -196,11 +289,94 @@ int groups_check(struct run *run)
 		return -EINVAL;
 	if (g->top && g->time)
 		return msg_error("--layer top excludes -Q: bios have no time in a queue");
-	if (!g->top && disks_require_requests(&g->device))
+	if (!g->top && require_requests(&g->device))
 		return -EINVAL;
 	if (run_given(run, "slower") && !g->slower_ns)
 		return msg_error("--slower must be more than 0");
 	if (g->slower_ns)
 		return check_lines(run);
 	return groups_want_stacks(run) ? check_stacks(run) : 0;
+}
+
+/* ---- BPF programs and settings ---- */
+
+/*
+ * Leaves out the programs that a run doesn't need: those for requests or (is_top) for bios, for
+ * owners, for stacks. has_start: the kernel has block_io_start, since 6.5.
+ */
+static void leave_out(struct run *run, const struct biolat_settings *settings, bool is_top,
+		      bool has_start)
+{
+	bool of_disk = !is_top, owners = of_disk && settings->has_owners;
+	bool stacks = settings->by == BY_STACK;
+	const struct {
+		const char *name;
+		bool is_wanted;
+	} programs[] = {
+		{ "biolat_complete", of_disk },
+		{ "biolat_requeue", of_disk },
+		{ "biolat_merge", owners },
+		{ "biolat_issue", of_disk && (has_start || !stacks) },
+		{ "stack_issue", of_disk && !has_start && stacks },
+		{ "biolat_start", owners && has_start && !stacks },
+		{ "stack_start", owners && has_start && stacks },
+		{ "biolat_insert", owners && !has_start && !stacks },
+		{ "stack_insert", owners && !has_start && stacks },
+		{ "biolat_bio_start", is_top && !stacks },
+		{ "stack_bio_start", is_top && stacks },
+		{ "biolat_bio_split", is_top },
+		{ "biolat_bio_complete", is_top },
+		{ "biolat_bios_complete", is_top },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++)
+		if (!programs[i].is_wanted)
+			program_leave_out(run, programs[i].name);
+}
+
+static int choose_programs(struct run *run, const struct biolat_settings *settings, bool is_top)
+{
+	const struct btf *types = NULL;
+
+	if (is_top || settings->has_owners) {
+		types = object_types(run);
+		if (!types)
+			return -EINVAL;
+	}
+	if (is_top && !features_member(types, "bio", "bi_bdev"))
+		return msg_error("--layer top: not supported by this kernel (since Linux 5.12)");
+	leave_out(run, settings, is_top, types && features_tracepoint(types, "block_io_start"));
+	return 0;
+}
+
+/* Returns the size of the table of requests: a power of two. */
+static uint32_t count_requests(const struct run *run)
+{
+	uint32_t n = BIOLAT_TRIES;
+
+	while (n < (run_given(run, "entries") ? histograms_entries(run) : BIOLAT_REQUESTS))
+		n *= 2;
+	return n;
+}
+
+int groups_configure(struct run *run)
+{
+	const struct groups *groups = run->options;
+	struct biolat_settings settings = {
+		.kernel_names = { "[writeback]", "[flush]" },
+		.by = groups_by(run),
+		.parts = groups_parts(groups),
+		.of_bytes = groups->bytes,
+		.slower_ns = groups->slower_ns,
+		.device = groups->device.number,
+	};
+
+	settings.has_owners =
+		groups_want_lines(run) || settings.by > BY_PARTS || !target_is_everything(run);
+	settings.last_request = count_requests(run) - 1;
+	bpf_map__set_max_entries(map_find(run, "requests"), settings.last_request + 1);
+	return map_set_settings(run, ".rodata.biolat", &settings, sizeof(settings)) ||
+			       choose_programs(run, &settings, groups->top)
+		       ? -EINVAL
+		       : 0;
 }

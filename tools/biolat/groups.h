@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* biolat's options, and its groups of requests, which have a histogram and a name each. */
+/*
+ * biolat's options, the BPF programs that they need, and groups of requests, which have a histogram
+ * and a name each.
+ */
 #ifndef GROUPS_H
 #define GROUPS_H
 
 #include "abi/biolat.h"
-#include "biolat/disks.h"
 #include "modules/histograms.h"
+
+/* A disk or partition. All zero: none. */
+struct disk {
+	uint32_t number;  /* the kernel's device number */
+	const char *name; /* as on the command line; borrowed */
+};
 
 /* The tool's options. Disk, operation and time can be combined. */
 struct groups {
@@ -25,15 +33,17 @@ bool groups_want_stacks(const struct run *run);
 bool groups_want_lines(const struct run *run);
 bool groups_are_stacks(const struct run *run);
 
+/* An opt_parse_fn: finds the device with this name ("sda1", "/dev/sda1"; dest: struct disk). */
+int groups_parse_disk(const char *what, const char *text, void *dest);
+
 /* An opt_parse_fn of --layer (dest: bool top). */
 int groups_parse_layer(const char *what, const char *text, void *dest);
 
 /* The tool's check(): rejects options that exclude each other. */
 int groups_check(struct run *run);
 
-/* Return BPF's grouping, and the parts of its keys (KEY_HAS_...). */
-enum biolat_by groups_by(const struct run *run);
-uint64_t groups_parts(const struct groups *groups);
+/* The tool's configure(): BPF's settings, and the programs that the run needs. */
+int groups_configure(struct run *run);
 
 /* Returns the name of a key's operation, with its classes: "sync write". */
 const char *groups_operation(uint64_t key, char buf[HIST_TEXT_MAX]);
