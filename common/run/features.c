@@ -58,11 +58,13 @@ static const struct bpf_insn kallsyms_lookup[] = {
  */
 struct feature {
 	const char *name;
-	int (*probe)(void);
+	int (*probe)(const struct feature *feature);
 	int (*show)(char *text, size_t size); /* writes the text to print instead of "yes" */
-	bool is_required;		      /* every tool needs the feature */
 	/* tool or option that needs the feature, and the fallback */
 	const char *need;
+	const char *target; /* for probe(): a function or tracepoint, */
+	int number;	    /* an attach type, a helper, or another number */
+	bool is_required;   /* every tool needs the feature */
 };
 
 /* ---- programs ---- */
@@ -101,34 +103,30 @@ static int attach_by_btf(const char *name, enum bpf_attach_type attach_type)
 	return fd;
 }
 
-static int probe_tp_btf(void)
+static int probe_attach(const struct feature *feature)
 {
-	return attach_by_btf("sched_switch", BPF_TRACE_RAW_TP);
+	return attach_by_btf(feature->target, (enum bpf_attach_type)feature->number);
 }
 
-static int probe_contention(void)
+/* Closes a descriptor. Returns 0, or the errno in its place. */
+static int close_tried(int fd)
 {
-	return attach_by_btf("contention_begin", BPF_TRACE_RAW_TP);
-}
-
-static int probe_fentry(void)
-{
-	return attach_by_btf("handle_mm_fault", BPF_TRACE_FENTRY);
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
 }
 
 /* Loads a program of a type that needs both CAP_BPF and CAP_PERFMON. */
-static int probe_program(void)
-{
-	return load(BPF_PROG_TYPE_KPROBE, 0, 0, nothing, ARRAY_SIZE(nothing));
-}
-
 int features_programs(void)
 {
-	int fd = probe_program();
+	return close_tried(load(BPF_PROG_TYPE_KPROBE, 0, 0, nothing, ARRAY_SIZE(nothing)));
+}
 
-	if (fd >= 0)
-		close(fd);
-	return fd < 0 ? fd : 0;
+static int probe_program(const struct feature *feature)
+{
+	(void)feature;
+	return features_programs();
 }
 
 /* The file exists exactly in kernels with quotas (Documentation/scheduler/sched-bwc.rst). */
@@ -161,49 +159,40 @@ bool features_member(const struct btf *types, const char *type, const char *memb
 
 int features_fentry(const char *function)
 {
-	int fd = attach_by_btf(function, BPF_TRACE_FENTRY);
-
-	if (fd >= 0)
-		close(fd);
-	return fd < 0 ? fd : 0;
+	return close_tried(attach_by_btf(function, BPF_TRACE_FENTRY));
 }
 
-static int probe_iter(void)
+static int probe_load(const struct feature *feature)
 {
-	return load_by_btf("task", BPF_TRACE_ITER);
+	return load_by_btf(feature->target, (enum bpf_attach_type)feature->number);
 }
 
-static int probe_cmpxchg(void)
+static int probe_cmpxchg(const struct feature *feature)
 {
+	(void)feature;
 	return load(BPF_PROG_TYPE_KPROBE, 0, 0, compare_and_exchange,
 		    ARRAY_SIZE(compare_and_exchange));
 }
 
 bool features_compare_and_exchange(void)
 {
-	int fd = probe_cmpxchg();
-
-	if (fd >= 0)
-		close(fd);
-	return fd != -EINVAL; /* the verifier's error; other errors are inconclusive */
+	return close_tried(probe_cmpxchg(NULL)) !=
+	       -EINVAL; /* the verifier's error; other errors are inconclusive */
 }
 
-static int probe_kallsyms_lookup(void)
+int features_kallsyms_lookup(void)
 {
 	LIBBPF_OPTS(bpf_prog_load_opts, opts, .prog_flags = BPF_F_SLEEPABLE);
 	int fd = bpf_prog_load(BPF_PROG_TYPE_SYSCALL, "tracelets_check", "GPL", kallsyms_lookup,
 			       ARRAY_SIZE(kallsyms_lookup), &opts);
 
-	return fd < 0 ? -errno : fd;
+	return fd < 0 ? -errno : close_tried(fd);
 }
 
-int features_kallsyms_lookup(void)
+static int probe_kallsyms_lookup(const struct feature *feature)
 {
-	int fd = probe_kallsyms_lookup();
-
-	if (fd >= 0)
-		close(fd);
-	return fd < 0 ? fd : 0;
+	(void)feature;
+	return features_kallsyms_lookup();
 }
 
 /* ---- maps and helpers ---- */
@@ -214,83 +203,45 @@ int features_kallsyms_lookup(void)
  */
 static int answer_of(int has)
 {
-	int fd;
-
 	if (has)
 		return has < 0 ? has : 0;
-	fd = load(BPF_PROG_TYPE_KPROBE, 0, 0, nothing, ARRAY_SIZE(nothing));
-	if (fd < 0)
-		return fd;
-	close(fd);
-	return -ENOTSUP;
+	return features_programs() ?: -ENOTSUP;
 }
 
-static int probe_ring_buffer(void)
+static int probe_ring_buffer(const struct feature *feature)
 {
+	(void)feature;
 	return answer_of(libbpf_probe_bpf_map_type(BPF_MAP_TYPE_RINGBUF, NULL));
 }
 
-static int probe_task_storage(void)
+static int probe_helper(const struct feature *feature)
 {
 	return answer_of(libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT,
-						 BPF_FUNC_task_storage_get, NULL));
-}
-
-static int probe_task_pt_regs(void)
-{
-	return answer_of(
-		libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_task_pt_regs, NULL));
+						 (enum bpf_func_id)feature->number, NULL));
 }
 
 /* ---- perf events ---- */
 
-static int open_event(struct perf_event_attr *attr)
+static int probe_event(const struct feature *feature)
 {
-	int fd;
+	bool is_hardware = feature->number == PERF_TYPE_HARDWARE;
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = (uint32_t)feature->number,
+		.config = is_hardware ? PERF_COUNT_HW_CPU_CYCLES : PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = 1000000,
+		.disabled = 1,
+	};
+	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
 
-	attr->size = sizeof(*attr);
-	attr->disabled = 1;
-	fd = (int)syscall(SYS_perf_event_open, attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
 	return fd < 0 ? -errno : fd;
-}
-
-static int probe_cpu_clock(void)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = 1000000,
-	};
-
-	return open_event(&attr);
-}
-
-static int probe_cycles(void)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_HARDWARE,
-		.config = PERF_COUNT_HW_CPU_CYCLES,
-		.sample_period = 1000000,
-	};
-
-	return open_event(&attr);
 }
 
 /* ---- uprobes ---- */
 
-static int probe_uprobe(void)
+static int probe_uprobes(const struct feature *feature)
 {
-	return uprobes_try(UPROBES_PERF);
-}
-
-static int probe_uprobe_multi(void)
-{
-	return uprobes_try(UPROBES_MULTI);
-}
-
-static int probe_uprobe_session(void)
-{
-	return uprobes_try(UPROBES_SESSION);
+	return uprobes_try((enum uprobes_mode)feature->number);
 }
 
 /*
@@ -362,20 +313,23 @@ bool features_probes_kill(void)
 	return false;
 }
 
-static int probe_harmless_probes(void)
+static int probe_harmless_probes(const struct feature *feature)
 {
+	(void)feature;
 	return features_probes_kill() ? -ENOTSUP : 0;
 }
 
 /* ---- settings ---- */
 
-static int probe_btf(void)
+static int probe_btf(const struct feature *feature)
 {
+	(void)feature;
 	return access("/sys/kernel/btf/vmlinux", R_OK) ? -errno : 0;
 }
 
-static int probe_tracefs(void)
+static int probe_tracefs(const struct feature *feature)
 {
+	(void)feature;
 	return access("/sys/kernel/tracing/events/syscalls", F_OK) ? -errno : 0;
 }
 
@@ -418,35 +372,40 @@ static int show_lockdown(char *text, size_t size)
 /* ---- the table ---- */
 
 static const struct feature features[] = {
-	{ "type information (BTF)", probe_btf, NULL, true,
-	  "all tools; else --btf FILE for profile" },
-	{ "ring buffer", probe_ring_buffer, NULL, true, "all tools" },
-	{ "BPF programs", probe_program, NULL, true, "all tools" },
-	{ "lockdown", NULL, show_lockdown, true, "confidentiality refuses all tools" },
-	{ "tp_btf programs", probe_tp_btf, NULL, false,
-	  "runqlat, biolat, offcputime, locks, syscount; user stacks" },
-	{ "task iterator", probe_iter, NULL, false, "runqlat, offcputime, locks; kernel symbols" },
-	{ "task storage", probe_task_storage, NULL, false, "task state; else a hash table" },
-	{ "helper task_pt_regs", probe_task_pt_regs, NULL, false,
-	  "user stacks; else address arithmetic" },
-	{ "helper kallsyms_lookup", probe_kallsyms_lookup, NULL, false,
+	{ "type information (BTF)", probe_btf, NULL, "all tools; else --btf FILE for profile",
+	  .is_required = true },
+	{ "ring buffer", probe_ring_buffer, NULL, "all tools", .is_required = true },
+	{ "BPF programs", probe_program, NULL, "all tools", .is_required = true },
+	{ "lockdown", NULL, show_lockdown, "confidentiality refuses all tools",
+	  .is_required = true },
+	{ "tp_btf programs", probe_attach, NULL,
+	  "runqlat, biolat, offcputime, locks, syscount; user stacks", "sched_switch",
+	  BPF_TRACE_RAW_TP },
+	{ "task iterator", probe_load, NULL, "runqlat, offcputime, locks; kernel symbols", "task",
+	  BPF_TRACE_ITER },
+	{ "task storage", probe_helper, NULL, "task state; else a hash table", NULL,
+	  BPF_FUNC_task_storage_get },
+	{ "helper task_pt_regs", probe_helper, NULL, "user stacks; else address arithmetic", NULL,
+	  BPF_FUNC_task_pt_regs },
+	{ "helper kallsyms_lookup", probe_kallsyms_lookup, NULL,
 	  "offcputime on x86-64; else the kernel walks its stacks" },
-	{ "contention tracepoints", probe_contention, NULL, false, "locks; else no kernel locks" },
-	{ "atomic cmpxchg", probe_cmpxchg, NULL, false, "memleak" },
-	{ "uprobe with cookie", probe_uprobe, NULL, false, "memleak" },
-	{ "uprobe.multi", probe_uprobe_multi, NULL, false,
-	  "memleak; else one link each, no --duty-cycle" },
-	{ "uprobe.session", probe_uprobe_session, NULL, false,
-	  "memleak; else separate entry and return probes" },
-	{ "uprobes under seccomp", probe_harmless_probes, NULL, false,
+	{ "contention tracepoints", probe_attach, NULL, "locks; else no kernel locks",
+	  "contention_begin", BPF_TRACE_RAW_TP },
+	{ "atomic cmpxchg", probe_cmpxchg, NULL, "memleak" },
+	{ "uprobe with cookie", probe_uprobes, NULL, "memleak", NULL, UPROBES_PERF },
+	{ "uprobe.multi", probe_uprobes, NULL, "memleak; else one link each, no --duty-cycle", NULL,
+	  UPROBES_MULTI },
+	{ "uprobe.session", probe_uprobes, NULL, "memleak; else separate entry and return probes",
+	  NULL, UPROBES_SESSION },
+	{ "uprobes under seccomp", probe_harmless_probes, NULL,
 	  "memleak; else probes would kill the program" },
-	{ "fentry", probe_fentry, NULL, false, "pagefaults -L" },
-	{ "syscall tracepoints", probe_tracefs, NULL, false,
+	{ "fentry", probe_attach, NULL, "pagefaults -L", "handle_mm_fault", BPF_TRACE_FENTRY },
+	{ "syscall tracepoints", probe_tracefs, NULL,
 	  "syscount (detected only if tracefs is mounted)" },
-	{ "event cpu-clock", probe_cpu_clock, NULL, false, "profile" },
-	{ "event cycles (PMU)", probe_cycles, NULL, false,
-	  "profile --event cycles; else cpu-clock" },
-	{ "perf_event_paranoid", NULL, show_paranoid, false, "does not bind root" },
+	{ "event cpu-clock", probe_event, NULL, "profile", NULL, PERF_TYPE_SOFTWARE },
+	{ "event cycles (PMU)", probe_event, NULL, "profile --event cycles; else cpu-clock", NULL,
+	  PERF_TYPE_HARDWARE },
+	{ "perf_event_paranoid", NULL, show_paranoid, "does not bind root" },
 };
 
 static bool is_refusal(int err)
@@ -457,7 +416,7 @@ static bool is_refusal(int err)
 static int print_feature(FILE *f, const struct feature *feature)
 {
 	char text[32] = "";
-	int fd = feature->probe ? feature->probe() : feature->show(text, sizeof(text));
+	int fd = feature->probe ? feature->probe(feature) : feature->show(text, sizeof(text));
 
 	if (fd > 0)
 		close(fd);
