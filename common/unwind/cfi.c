@@ -676,7 +676,7 @@ static int build_rows(struct cfi_table *t, struct eh_frame *eh)
 	return err;
 }
 
-int cfi_load_elf(struct cfi_table *t, const struct elf64 *elf)
+int cfi_load(struct cfi_table *t, const struct elf64 *elf)
 {
 	struct eh_frame eh;
 	int err;
@@ -689,22 +689,4 @@ int cfi_load_elf(struct cfi_table *t, const struct elf64 *elf)
 	if (err)
 		cfi_free(t);
 	return err;
-}
-
-int cfi_load(struct cfi_table *t, int fd)
-{
-	struct elf64 elf;
-	int err = elf64_open(&elf, fd);
-
-	*t = (struct cfi_table){ .cells = NULL };
-	return err ? err : cfi_load_elf(t, &elf);
-}
-
-int cfi_load_image(struct cfi_table *t, const void *image, size_t size)
-{
-	struct elf64 elf;
-	int err = elf64_open_image(&elf, image, size);
-
-	*t = (struct cfi_table){ .cells = NULL };
-	return err ? err : cfi_load_elf(t, &elf);
 }

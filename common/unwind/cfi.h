@@ -15,18 +15,14 @@
 struct elf64;
 
 /*
- * Compile the table of an opened ELF file, of an open file (stays open; read with pread), or of an
- * image in memory (not referred to later). Return 0, or -errno and an empty table: -ENODATA without
- * .eh_frame, -ENOEXEC for files that are neither ELF executables nor shared libraries, -ENOTSUP for
- * other machines, -EINVAL for an .eh_frame that is not in the file, -EFBIG beyond the bounds above.
+ * Compiles the table of an ELF file. Returns 0, or -errno and an empty table: -ENODATA without
+ * .eh_frame, -EINVAL for an .eh_frame that is not in the file, -EFBIG beyond the bounds above.
  * cfi_free() is required in any case.
  *
  * After an FDE that is not directly followed by another one comes an UNWIND_GAP row; the last row
  * is a gap. If FDEs overlap, each ends at the latest where the next one starts; of several with the
  * same start, the first in the file counts: what a search of .eh_frame_hdr would find.
  */
-int cfi_load_elf(struct cfi_table *t, const struct elf64 *elf);
-int cfi_load(struct cfi_table *t, int fd);
-int cfi_load_image(struct cfi_table *t, const void *image, size_t size);
+int cfi_load(struct cfi_table *t, const struct elf64 *elf);
 
 #endif

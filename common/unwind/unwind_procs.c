@@ -45,7 +45,7 @@ static void compile_file(struct unwind_files *files, const struct file *file, st
 
 	if (!file->is_elf || !elf64_is_native(&file->elf))
 		return;
-	err = cfi_load_elf(&cfi, &file->elf);
+	err = cfi_load(&cfi, &file->elf);
 	if (!err || err == -ENODATA)
 		go_rows_fill(&cfi, &file->elf);
 	if (file->image) /* the vdso: rows are needed only without .eh_frame */

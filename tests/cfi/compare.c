@@ -22,6 +22,7 @@
 #include "base/addrsort.h"
 #include "base/array.h"
 #include "base/mem.h"
+#include "image.h"
 #include "unwind/cfi.h"
 
 #define SHOWN_PER_FILE 5
@@ -688,7 +689,7 @@ static int load_file(const char *path, struct cfi_table *t)
 		return -errno;
 	is_arm64 = pread(fd, &machine, sizeof(machine), offsetof(Elf64_Ehdr, e_machine)) > 0 &&
 		   machine == EM_AARCH64;
-	err = cfi_load(t, fd);
+	err = image_load_file(t, fd);
 	close(fd);
 	return err;
 }

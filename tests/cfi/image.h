@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The smallest ELF files that have an .eh_frame, and what must be true of every table made of one.
+ * The smallest ELF files that have an .eh_frame, tables of them and of other files, and what must
+ * be true of every table made of one.
  */
 #ifndef CFI_IMAGE_H
 #define CFI_IMAGE_H
@@ -10,6 +11,7 @@
 
 #include "../elf_header.h"
 #include "base/mem.h"
+#include "elf/elf64.h"
 #include "unwind/cfi.h"
 
 #define IMAGE_EH_FRAME_VADDR 0x2000
@@ -74,6 +76,24 @@ static inline struct image *image_new(const uint8_t *eh_frame, size_t bytes, siz
 	if (bytes)
 		memcpy(m->eh_frame, eh_frame, bytes);
 	return m;
+}
+
+static inline int image_load(struct cfi_table *t, const void *image, size_t size)
+{
+	struct elf64 elf;
+	int err = elf64_open_image(&elf, image, size);
+
+	*t = (struct cfi_table){ .cells = NULL };
+	return err ? err : cfi_load(t, &elf);
+}
+
+static inline int image_load_file(struct cfi_table *t, int fd)
+{
+	struct elf64 elf;
+	int err = elf64_open(&elf, fd);
+
+	*t = (struct cfi_table){ .cells = NULL };
+	return err ? err : cfi_load(t, &elf);
 }
 
 static inline bool image_rule_is_sane(struct unwind_rule r)

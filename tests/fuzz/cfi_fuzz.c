@@ -9,7 +9,7 @@
 static void load(const void *image, size_t size)
 {
 	struct cfi_table t;
-	int err = cfi_load_image(&t, image, size);
+	int err = image_load(&t, image, size);
 
 	if (!image_table_is_sane(&t) || (err && t.count))
 		abort();

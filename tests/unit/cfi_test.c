@@ -135,7 +135,7 @@ static char *loaded(void)
 	struct image *m = until_end(image_new(eh.bytes, eh.n, &size));
 	struct cfi_table t;
 
-	CHECK_EQ(cfi_load_image(&t, m, size), 0);
+	CHECK_EQ(image_load(&t, m, size), 0);
 	return text_of(&t);
 }
 
@@ -672,16 +672,16 @@ TEST(files_that_have_no_table_are_refused)
 		m = usual_image(&size);
 		for (int j = 0; j < 2; j++)
 			memcpy((char *)m + e[j].at, &e[j].value, e[j].bytes);
-		CHECK_CASE("file", cfi_load_image(&t, m, size), files[i].err);
+		CHECK_CASE("file", image_load(&t, m, size), files[i].err);
 		if (files[i].err)
 			CHECK_EQ(t.count, 0);
 		CHECK_STR(text_of(&t), files[i].rules ? files[i].rules : "0 FDEs, 0 bad: ");
 	}
 	m = usual_image(&size);
 	m->sections[1].sh_size++;
-	CHECK_EQ(cfi_load_image(&t, m, size), -EINVAL);
-	CHECK_EQ(cfi_load_image(&t, "", 0), -ENOEXEC);
-	CHECK_EQ(cfi_load_image(&t, ELFMAG, 4), -ENOEXEC);
+	CHECK_EQ(image_load(&t, m, size), -EINVAL);
+	CHECK_EQ(image_load(&t, "", 0), -ENOEXEC);
+	CHECK_EQ(image_load(&t, ELFMAG, 4), -ENOEXEC);
 }
 
 TEST(a_gigantic_section_in_a_sparse_file_is_refused)
@@ -694,7 +694,7 @@ TEST(a_gigantic_section_in_a_sparse_file_is_refused)
 	m->sections[1].sh_size = 1ull << 30;
 	fd = memory_file(m, size);
 	CHECK_EQ(ftruncate(fd, 2ll << 30), 0);
-	CHECK_EQ(cfi_load(&t, fd), -EFBIG);
+	CHECK_EQ(image_load_file(&t, fd), -EFBIG);
 	close(fd);
 }
 
@@ -705,10 +705,10 @@ TEST(fd_and_image_give_the_same)
 	int fd = memory_file(m, size);
 	struct cfi_table t;
 
-	CHECK_EQ(cfi_load(&t, fd), 0);
+	CHECK_EQ(image_load_file(&t, fd), 0);
 	CHECK_STR(text_of(&t), files[0].rules);
 	close(fd);
-	CHECK_EQ(cfi_load(&t, -1), -EBADF);
+	CHECK_EQ(image_load_file(&t, -1), -EBADF);
 }
 
 /* A CIE of 1 MB of "nop" and 50,000 FDEs under it: 5 * 10^10 steps if each FDE would execute it. */
@@ -731,7 +731,7 @@ TEST(time_is_linear_in_the_section_s_size)
 		memcpy(p, words, sizeof(words));
 	}
 	m = until_end(image_new(large, cie_bytes + n * fde_bytes, &size));
-	CHECK_EQ(cfi_load_image(&t, m, size), 0);
+	CHECK_EQ(image_load(&t, m, size), 0);
 	CHECK_EQ(t.n_fdes, n);
 	CHECK_EQ(t.count, 2 * n);
 	CHECK(clock_thread_ns() - start_ns < 20 * NS_PER_S);
@@ -766,7 +766,7 @@ static int load_mutated(uint8_t *image, size_t size, uint64_t start, uint64_t sp
 		old[i] = image[at[i]];
 		image[at[i]] = random_u64() % 4 ? random_u64() : 0xff;
 	}
-	err = cfi_load_image(&t, image, size);
+	err = image_load(&t, image, size);
 	CHECK(image_table_is_sane(&t));
 	cfi_free(&t);
 	while (n--)
@@ -802,7 +802,7 @@ TEST(this_program_cut_short_survives)
 		struct cfi_table t;
 
 		memcpy(part, self, kept);
-		cfi_load_image(&t, part, kept);
+		image_load(&t, part, kept);
 		CHECK(image_table_is_sane(&t));
 		cfi_free(&t);
 		free(part);
@@ -935,7 +935,7 @@ static bool load_known(struct cfi_table *t, const char *path)
 	if (fd < 0)
 		return false;
 	CHECK_EQ(elf64_open(&elf, fd), 0);
-	CHECK_EQ(cfi_load_elf(t, &elf), 0);
+	CHECK_EQ(cfi_load(t, &elf), 0);
 	cfi_fill_known_gaps(t, &elf);
 	CHECK(image_table_is_sane(t));
 	close(fd);

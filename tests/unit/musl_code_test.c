@@ -169,7 +169,7 @@ TEST(musl_itself_has_all_of_them)
 	if (fd < 0)
 		SKIP("needs package musl");
 	CHECK_EQ(elf64_open(&elf, fd), 0);
-	CHECK_EQ(cfi_load_elf(&t, &elf), 0);
+	CHECK_EQ(cfi_load(&t, &elf), 0);
 	cfi_fill_known_gaps(&t, &elf);
 	for (size_t i = 0; i < t.count; i++) {
 		n_clones += cfi_row(&t, i).rule.kind == UNWIND_CLONE;

@@ -38,7 +38,7 @@ static struct cfi_table load_from(const uint8_t *start, const uint8_t *program, 
 	memcpy(bytes + sizeof(cie) + sizeof(fde) + 1, program, n);
 	m = image_new(bytes, sizeof(cie) + sizeof(fde) + 1 + n, &size);
 	m->header.e_machine = EM_AARCH64;
-	CHECK_EQ(cfi_load_image(&t, m, size), 0);
+	CHECK_EQ(image_load(&t, m, size), 0);
 	free(m);
 	return t;
 }

@@ -3,6 +3,7 @@
  * Unwind tables as BPF reads them, in memory of our own: what lies where, all limits, and real
  * files' tables, which must say the same as those they were made of.
  */
+#include "../cfi/image.h"
 #include "unit.h"
 #include "unwind/cfi.h"
 #include "unwind/unwind_tables.h"
@@ -516,7 +517,7 @@ TEST(real_files_tables_say_what_they_were_made_of)
 
 		if (fd < 0)
 			continue;
-		if (!cfi_load(&cfi, fd) && !unwind_tables_add(t, &cfi, &run)) {
+		if (!image_load_file(&cfi, fd) && !unwind_tables_add(t, &cfi, &run)) {
 			compare_at_random();
 			n_files++;
 		}
