@@ -7,15 +7,18 @@
 
 #define STACK_MEMORY_PAGES 32  /* maximum number of pages of a stack */
 #define STACK_PAGE_SLOTS   32  /* maximum number of compared words of a page */
-#define STACK_PAGE_FAR	   8   /* maximum number of distant objects of a page */
+#define STACK_PAGE_FAR	   16  /* maximum number of distant objects of a page */
 #define STACK_PAGE_WORDS   256 /* maximum number of copied words; word indices are bytes */
 #define STACK_PAGE_BELOW   64  /* bytes: space for later reads at lower addresses */
-/* bytes: space for later reads at higher addresses */
-#define STACK_PAGE_ABOVE (STACK_PAGE_WORDS * 8 - 2 * STACK_PAGE_BELOW)
-#define STACK_FAR_WORDS	 9 /* maximum number of words of a distant object */
+/* bytes: space for later reads at either side, and at lower addresses */
+#define STACK_PAGE_MIDDLE (STACK_PAGE_WORDS * 8 / 2)
+#define STACK_PAGE_ABOVE  (STACK_PAGE_WORDS * 8 - 2 * STACK_PAGE_BELOW)
+#define STACK_MAX_WINDOWS 16 /* pages of which later ones have distant objects only */
+#define STACK_FAR_WORDS	  9  /* maximum number of words of a distant object */
 
 /* Bytes of a word that are compared, from `first` to `last`; 0: all. */
 #define STACK_BYTES(first, last) (7 - (last) + ((7 - (last) + (first)) << 3))
+#define STACK_LOW_BITS		 0xff /* in place of STACK_BYTES(): the lowest two bits */
 
 /*
  * Words that determined the path of a walk: those close to each other, or the digests of distant

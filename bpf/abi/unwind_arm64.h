@@ -180,7 +180,6 @@ UNWIND_INLINE int unwind_by_stub(struct unwind_state *s)
 {
 	__u64 code = 0;
 
-	unwind_depend(s);
 	if (!unwind_read(s, &code, sizeof(code), s->ip))
 		return UNWIND_NO_RULE;
 	if (code == UNWIND_SIGRETURN_CODE)

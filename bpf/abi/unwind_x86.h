@@ -244,7 +244,6 @@ UNWIND_INLINE int unwind_by_stub(struct unwind_state *s)
 {
 	__u64 code = 0, sp, return_address;
 
-	unwind_depend(s);
 	if (unwind_is_sigreturn(s, s->ip, &code) ||
 	    (s->ip_is_exact && unwind_is_sigreturn(s, s->ip - UNWIND_SIGRETURN_BYTES, &code)))
 		return UNWIND_TRAMPOLINE;

@@ -30,6 +30,8 @@
 #define V8_SCOPE_BYTES	  40
 #define V8_SCRIPT_BYTES	  72
 
+#define V8_NOTED (1ULL << 63) /* in the value of a map or script: it has been recorded */
+
 /* Identities found in this walk, whose frames keep objects from being freed. */
 struct v8_recent {
 	__u64 walk, key, value;
@@ -82,9 +84,14 @@ V8_INLINE __u16 v8_type(const struct v8_walk *w, __u64 map)
 
 /* ---- identity ---- */
 
+V8_INLINE struct v8_recent *v8_recent_map(struct v8_walk *w, __u64 map)
+{
+	return &w->maps[map >> 4 & (V8_MAPS - 1)];
+}
+
 V8_INLINE bool v8_is_function(struct v8_walk *w, __u64 map)
 {
-	struct v8_recent *recent = &w->maps[map >> 4 & (V8_MAPS - 1)];
+	struct v8_recent *recent = v8_recent_map(w, map);
 	__u16 type;
 
 	if (recent->walk == w->number && recent->key == map)
@@ -94,6 +101,7 @@ V8_INLINE bool v8_is_function(struct v8_walk *w, __u64 map)
 		return false;
 	recent->walk = w->number;
 	recent->key = map;
+	recent->value = 0;
 	return true;
 }
 
@@ -133,11 +141,16 @@ V8_INLINE bool v8_read_script(struct v8_walk *w, __u64 script)
 	return true;
 }
 
+V8_INLINE struct v8_recent *v8_recent_script(struct v8_walk *w, __u64 script)
+{
+	return &w->scripts[script >> 4 & (V8_SCRIPTS - 1)];
+}
+
 /* Sets w->script_id to the id of the script of the function in w->shared; cached if possible. */
 V8_INLINE void v8_find_script(struct v8_walk *w)
 {
 	__u64 script = v8_word(w->shared, w->layout.shared_script);
-	struct v8_recent *recent = &w->scripts[script >> 4 & (V8_SCRIPTS - 1)];
+	struct v8_recent *recent = v8_recent_script(w, script);
 
 	if (recent->walk == w->number && recent->key == script) {
 		w->script_id = (__u32)recent->value;
@@ -145,7 +158,7 @@ V8_INLINE void v8_find_script(struct v8_walk *w)
 	}
 	if (!v8_read_script(w, script))
 		w->script_id = V8_NO_SCRIPT;
-	recent = &w->scripts[script >> 4 & (V8_SCRIPTS - 1)];
+	recent = v8_recent_script(w, script);
 	recent->walk = w->number;
 	recent->key = script;
 	recent->value = w->script_id;

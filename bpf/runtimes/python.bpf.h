@@ -233,15 +233,17 @@ static __always_inline void python_note_frame(__u32 slot, const struct python_wa
 
 	if (!w->is_recorded)
 		return;
-	stack_memory_note_down(slot, w->frame + l->frame_previous,
-			       python_u64(frame, l->frame_previous), 0);
-	stack_memory_note_down(slot, w->frame + l->frame_code, python_u64(frame, l->frame_code), 0);
+	stack_memory_note_some(slot, w->frame + l->frame_previous,
+			       python_u64(frame, l->frame_previous), 0, STACK_PAGE_ABOVE);
+	stack_memory_note_some(slot, w->frame + l->frame_code, python_u64(frame, l->frame_code), 0,
+			       STACK_PAGE_ABOVE);
 	if (l->ends_inside)
-		stack_memory_note_down(slot, w->frame + PYTHON_OWNER_WORD,
-				       python_u64(frame, PYTHON_OWNER_WORD), STACK_BYTES(4, 5));
+		stack_memory_note_some(slot, w->frame + PYTHON_OWNER_WORD,
+				       python_u64(frame, PYTHON_OWNER_WORD), STACK_BYTES(4, 5),
+				       STACK_PAGE_ABOVE);
 	if (runtime_settings.lines)
-		stack_memory_note_down(slot, w->frame + l->frame_instr,
-				       python_u64(frame, l->frame_instr), 0);
+		stack_memory_note_some(slot, w->frame + l->frame_instr,
+				       python_u64(frame, l->frame_instr), 0, STACK_PAGE_ABOVE);
 }
 
 /* Handles a frame, or an entry frame, which ends a segment since 3.12. */

@@ -27,7 +27,7 @@ static __always_inline void python_note(__u32 slot, const struct python_walk *w,
 					__u64 word, __u32 bytes)
 {
 	if (w->is_recorded)
-		stack_memory_note_down(slot, addr, word, bytes);
+		stack_memory_note_some(slot, addr, word, bytes, STACK_PAGE_ABOVE);
 }
 
 /* ---- identity of a code object ---- */

@@ -7,6 +7,7 @@
 #define V8_BPF_H
 
 #include "runtimes/runtime_state.bpf.h"
+#include "stack/stack_memory.bpf.h"
 #include "stack/unwind_slots.bpf.h"
 #include "abi/v8.h"
 
@@ -33,8 +34,9 @@ struct v8_naming {
 	__u64 window; /* stack address of slots[0] */
 	__u32 n_slots;
 	__u32 n_native;
-	bool is_new; /* the function in walk.shared has not been defined */
-	__u32 next;  /* native frame that continues the segment */
+	__u64 shared; /* SharedFunctionInfo of the function, before it was moved */
+	bool is_new;  /* the function in walk.shared has not been defined */
+	__u32 next;   /* native frame that continues the segment */
 	__u64 slots[V8_WINDOW_WORDS];
 };
 
@@ -103,6 +105,83 @@ __noinline int v8_define(__u32 slot)
 	return 0;
 }
 
+/* ---- recording: see stack_memory.bpf.h ---- */
+
+/* Returns true if a map or script has not been recorded in this walk; marks it. */
+static __always_inline bool v8_is_unrecorded(struct v8_recent *recent)
+{
+	bool is_unrecorded = !(recent->value & V8_NOTED);
+
+	recent->value |= V8_NOTED;
+	return is_unrecorded;
+}
+
+/* Records two words of an object, or a digest of its n words, if that needs fewer reads. */
+static __always_inline void v8_record_words(__u32 slot, const struct stack_scratch *scratch,
+					    __u64 object, const __u64 *words, __u32 n, __u32 first,
+					    __u32 second)
+{
+	__u64 at = object - 1;
+
+	if (!stack_memory_has_window(slot, scratch, at)) {
+		stack_memory_note_far(slot, at, n, stack_digest(words, n));
+		return;
+	}
+	first &= ~7;
+	second &= ~7;
+	stack_memory_note_some(slot, at + first, v8_word(words, first), 0, STACK_PAGE_MIDDLE);
+	stack_memory_note_some(slot, at + second, v8_word(words, second), 0, STACK_PAGE_MIDDLE);
+}
+
+/*
+ * Records the map and SharedFunctionInfo of the function in w->words. While objects are moved, the
+ * words at the recorded addresses differ, and the walk is not recalled.
+ */
+__noinline int v8_record_function(__u32 slot, __u64 function)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct v8_naming *naming = v8_naming_of(slot);
+	struct v8_walk *w;
+
+	if (!naming || !scratch)
+		return 0;
+	w = &naming->walk;
+	naming->shared = v8_word(w->words, w->layout.function_shared);
+	v8_record_words(slot, scratch, function, w->words, V8_FUNCTION_BYTES / 8, 0,
+			w->layout.function_shared);
+	if (v8_is_unrecorded(v8_recent_map(w, w->words[0])))
+		stack_memory_note_now(slot, scratch, w->words[0] - 1 + (V8_MAP_TYPE & ~7), 1);
+	return 0;
+}
+
+/* Records the words of w->shared that v8_fingerprint() has used, and the script. */
+__noinline int v8_record_shared(__u32 slot)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct v8_naming *naming = v8_naming_of(slot);
+	struct v8_walk *w;
+	__u64 script;
+
+	if (!naming || !scratch)
+		return 0;
+	w = &naming->walk;
+	if (w->script_id != V8_NO_SCRIPT)
+		v8_record_words(slot, scratch, naming->shared, w->shared, V8_SHARED_BYTES / 8,
+				w->layout.shared_script, w->layout.shared_literal);
+	else
+		stack_memory_note_far(slot, naming->shared - 1, V8_SHARED_BYTES / 8,
+				      stack_digest(w->shared, V8_SHARED_BYTES / 8));
+	script = v8_word(w->shared, w->layout.shared_script);
+	if (!v8_is_unrecorded(v8_recent_script(w, script)))
+		return 0;
+	if (w->script_id != V8_NO_SCRIPT) /* just read */
+		stack_memory_note_far(slot, script - 1, V8_SCRIPT_BYTES / 8,
+				      stack_digest(w->words, V8_SCRIPT_BYTES / 8));
+	else if (v8_is_object(script))
+		stack_memory_note_now(slot, scratch, script - 1, V8_DEBUG_INFO_SCRIPT / 8 + 1);
+	return 0;
+}
+
 /* ---- identity ---- */
 
 static __always_inline struct v8_recent *v8_recent_of(struct v8_walk *w, __u64 function)
@@ -136,13 +215,24 @@ __noinline __u64 v8_identify(__u32 slot, __u64 function)
 }
 
 /* Returns the fingerprint of a function; cached if possible; 0: not a function. */
-static __always_inline __u64 v8_recall(__u32 slot, struct v8_walk *w, __u64 function)
+static __always_inline __u64 v8_recall(__u32 slot, struct stack_scratch *scratch, struct v8_walk *w,
+				       __u64 function)
 {
 	struct v8_recent *recent = v8_recent_of(w, function);
+	__u64 fingerprint;
 
 	if (recent->walk == w->number && recent->key == function)
 		return recent->value;
-	return v8_take_shared(slot, function) ? v8_identify(slot, function) : 0;
+	if (!v8_take_shared(slot, function)) {
+		scratch->walk.recorder = 0;
+		return 0;
+	}
+	if (stack_memory_records(scratch))
+		v8_record_function(slot, function);
+	fingerprint = v8_identify(slot, function);
+	if (stack_memory_records(scratch))
+		v8_record_shared(slot);
+	return fingerprint;
 }
 
 /* ---- frames ---- */
@@ -185,6 +275,29 @@ static __always_inline void v8_push(struct stack_scratch *scratch, struct v8_nam
 	naming->next = i + 1;
 }
 
+/* Records the slots that decide on the frame's word. */
+__noinline int v8_record_slots(__u32 slot, __u64 at)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct v8_naming *naming = v8_naming_of(slot);
+	__u64 function, context, offset;
+
+	if (!naming || !scratch)
+		return 0;
+	function = v8_slot(naming, at, 0);
+	context = v8_slot(naming, at, 1);
+	offset = v8_slot(naming, at, -V8_BELOW);
+	if (v8_is_object(context) && runtime_settings.lines)
+		stack_memory_note_some(slot, at - V8_BELOW * 8, offset,
+				       v8_is_object(offset) ? STACK_LOW_BITS : 0, STACK_PAGE_BELOW);
+	if (v8_is_object(context))
+		stack_memory_note_some(slot, at, function, 0, STACK_PAGE_BELOW);
+	stack_memory_note_some(slot, at + 8, context, STACK_LOW_BITS, STACK_PAGE_BELOW);
+	if (v8_is_object(context) && naming->next == STACK_DEPTH)
+		stack_memory_note_thread(scratch, at, function);
+	return 0;
+}
+
 /*
  * Names native frame i, whose caller's stack begins above the frame's two saved words. Returns true
  * if the function in w->shared is to be defined.
@@ -201,10 +314,17 @@ __noinline int v8_name_frame(__u32 slot, __u32 i)
 		return 0;
 	naming->is_new = false;
 	at = scratch->sps[(n + 1) & (STACK_DEPTH - 1)] - V8_FRAME_BYTES;
-	if (at < scratch->sps[n & (STACK_DEPTH - 1)] || at & 7 ||
-	    !v8_fetch(naming, at - V8_BELOW * 8) || !v8_is_object(v8_slot(naming, at, 1)))
+	if (at < scratch->sps[n & (STACK_DEPTH - 1)] || at & 7)
 		return 0;
-	fingerprint = v8_recall(slot, &naming->walk, v8_slot(naming, at, 0));
+	if (!v8_fetch(naming, at - V8_BELOW * 8)) {
+		scratch->walk.recorder = 0;
+		return 0;
+	}
+	if (stack_memory_records(scratch))
+		v8_record_slots(slot, at);
+	if (!v8_is_object(v8_slot(naming, at, 1)))
+		return 0;
+	fingerprint = v8_recall(slot, scratch, &naming->walk, v8_slot(naming, at, 0));
 	if (!fingerprint)
 		return 0;
 	if (!i)
@@ -254,16 +374,13 @@ static __always_inline void v8_begin(struct v8_walk *w, const struct runtime_pro
 	w->owner = runtime_mix(process->serial, (__u32)bpf_get_current_pid_tgid());
 }
 
-/*
- * Names the frames. A walk that is still recorded has left none of them along its frame pointer
- * (unwind_by_stub()): there is nothing to name, and the stack is cached like a native one.
- */
+/* Names the frames. */
 static __always_inline void v8_walk_frames(__u32 slot, struct stack_scratch *scratch,
 					   const struct runtime_process *process)
 {
 	struct v8_naming *naming = v8_naming_of(slot);
 
-	if (!naming || scratch->walk.recorder)
+	if (!naming)
 		return;
 	v8_begin(&naming->walk, process);
 	naming->n_native = scratch->def.n_words;

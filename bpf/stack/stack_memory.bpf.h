@@ -210,10 +210,10 @@ __noinline int stack_memory_note(__u32 slot, __u64 addr, __u64 word)
 }
 
 /*
- * Records a word, or some of its STACK_BYTES(), in any page that has space for it. Later words are
- * mostly at lower addresses.
+ * Records a word, or some of its STACK_BYTES(), in any page that has space for it. below: bytes for
+ * later words at lower addresses, if a page begins.
  */
-__noinline int stack_memory_note_down(__u32 slot, __u64 addr, __u64 word, __u32 bytes)
+__noinline int stack_memory_note_some(__u32 slot, __u64 addr, __u64 word, __u32 bytes, __u32 below)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
 	struct stack_page *page;
@@ -223,9 +223,16 @@ __noinline int stack_memory_note_down(__u32 slot, __u64 addr, __u64 word, __u32 
 		return 0;
 	found = stack_record_find(slot, addr);
 	page = found ? stack_record_at(&scratch->record, found - 1)
-		     : stack_record_near(&scratch->record, addr, STACK_PAGE_ABOVE);
+		     : stack_record_near(&scratch->record, addr, below);
 	stack_record_add(scratch, page, addr, word, bytes);
 	return 0;
+}
+
+/* Returns true if words at an address are better recorded one by one than by a digest. */
+static __always_inline bool stack_memory_has_window(__u32 slot, const struct stack_scratch *scratch,
+						    __u64 addr)
+{
+	return scratch->record.n_pages < STACK_MAX_WINDOWS || stack_record_find(slot, addr);
 }
 
 /* Records an object of n words, by its digest. */
@@ -249,6 +256,16 @@ __noinline int stack_memory_note_far(__u32 slot, __u64 addr, __u32 n_words, __u6
 	page->words[2 * n + 1] = digest;
 	page->n = n + 1;
 	return 0;
+}
+
+/* Records n words as they are now; ends recording if they can't be read. */
+static __always_inline void stack_memory_note_now(__u32 slot, struct stack_scratch *scratch,
+						  __u64 addr, __u32 n)
+{
+	if (bpf_probe_read_user(scratch->record.object, n * sizeof(__u64), (void *)addr))
+		scratch->walk.recorder = 0;
+	else
+		stack_memory_note_far(slot, addr, n, stack_digest(scratch->record.object, n));
 }
 
 /* Returns true if what the walk reads has to be recorded. */
@@ -384,7 +401,7 @@ __noinline int stack_memory_compare_far(__u32 slot, __u32 place, __u32 number)
 /* Returns the difference between the compared bytes of two words: see struct stack_page. */
 static __always_inline __u64 stack_difference(__u64 a, __u64 b, __u32 at)
 {
-	return (a ^ b) << (at >> 5 & 0x38) >> (at >> 8 & 0x38);
+	return (a ^ b) << ((at >> 5 & 0x38) | (at >> 13 & 6)) >> (at >> 8 & 0x38);
 }
 
 /*
@@ -523,15 +540,27 @@ static __always_inline int stack_memory_note(__u32 slot, __u64 addr, __u64 word)
 	return 0;
 }
 
-static __always_inline int stack_memory_note_down(__u32 slot, __u64 addr, __u64 word, __u32 bytes)
+static __always_inline int stack_memory_note_some(__u32 slot, __u64 addr, __u64 word, __u32 bytes,
+						  __u32 below)
 {
 	return 0;
+}
+
+static __always_inline bool stack_memory_has_window(__u32 slot, const struct stack_scratch *scratch,
+						    __u64 addr)
+{
+	return false;
 }
 
 static __always_inline int stack_memory_note_far(__u32 slot, __u64 addr, __u32 n_words,
 						 __u64 digest)
 {
 	return 0;
+}
+
+static __always_inline void stack_memory_note_now(__u32 slot, struct stack_scratch *scratch,
+						  __u64 addr, __u32 n)
+{
 }
 
 static __always_inline bool stack_memory_records(const struct stack_scratch *scratch)

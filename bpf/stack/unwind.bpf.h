@@ -228,19 +228,40 @@ __noinline int unwind_step_to_signalled(__u32 slot)
 }
 
 /*
+ * Records the instructions that unwind_by_stub() has not recognized. Those of files stay the same
+ * while their tables do. The mapping may be that of another address.
+ */
+static __always_inline void unwind_note_code(__u32 slot, struct unwind_state *s)
+{
+	__u64 code;
+
+	if (!s->recorder || (s->mapping.n_pages && unwind_mapping_has(&s->mapping, s->ip)))
+		return;
+	if (unwind_read(s, &code, sizeof(code), s->ip))
+		stack_memory_note_word(slot, s->ip, code);
+	else
+		unwind_depend(s);
+}
+
+/*
  * Continues without a rule: by decoding instructions if possible, else along the frame pointer if
  * it leads to known code. A frame pointer of 0 doesn't prove an outermost frame: the register may
  * hold any value.
  */
 static __always_inline int unwind_by_gap(__u32 slot, struct unwind_state *s)
 {
-	int reason = unwind_by_stub(s);
+	bool keeps_frames = runtimes_keep_frames(slot, s);
+	int reason = keeps_frames ? UNWIND_NO_RULE : unwind_by_stub(s);
 	struct unwind_frame_record record;
 
+	if (reason != UNWIND_NO_RULE || s->ip_is_exact)
+		unwind_depend(s);
 	if (reason == UNWIND_TRAMPOLINE)
 		return unwind_step_to_signalled(slot);
 	if (reason != UNWIND_NO_RULE)
 		return reason;
+	if (!keeps_frames)
+		unwind_note_code(slot, s);
 	if (!unwind_read_frame_record(s, &record))
 		return UNWIND_NO_RULE;
 	if (!unwind_find_mapping(slot, record.return_address - 1) &&
