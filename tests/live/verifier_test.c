@@ -16,9 +16,9 @@
 #include "run/features.h"
 #include "live.h"
 
-#define MAX_INSNS	 20000
+#define MAX_INSNS	 22000
 #define MAX_OLD_INSNS	 30000 /* paid by those who trace such a Python */
-#define MAX_JAVA_INSNS	 33000 /* older kernels go through more than this one */
+#define MAX_JAVA_INSNS	 37000 /* older kernels go through more than this one */
 #define MAX_UPROBE_STACK 64    /* on Linux 7.2 what is beyond gets overwritten */
 #define LOG_BYTES	 (1 << 16)
 #define MAX_PROGRAMS	 32
