@@ -3,14 +3,14 @@
 #include "work.h"
 
 #define ALWAYS_INLINED static inline __attribute__((always_inline))
+#define COUNT_MUCH     for (int i = 0; i < 100000; i++, count++)
 
 static volatile uint64_t count;
 
 ALWAYS_INLINED void inlined_leaf(uint64_t end_ns)
 {
 	while (work_clock(CLOCK_THREAD_CPUTIME_ID) < end_ns)
-		for (int i = 0; i < 100000; i++)
-			count++; /* tests look for this line */
+		COUNT_MUCH; /* tests look for this line */
 }
 
 ALWAYS_INLINED void inlined_middle(uint64_t end_ns)
