@@ -12,6 +12,9 @@
  * Only complete walks that depend on nothing else are cached: none with decoded instructions, or
  * with registers that few rules use. A runtime's walk records what it reads, or ends recording.
  *
+ * Words of distant objects, parts of words, selectors and threads are only used if a runtime is
+ * walked; else the code for them is dead for the verifier.
+ *
  * Used by programs that define STACK_RECURS, because their stacks recur.
  */
 #ifndef STACK_MEMORY_BPF_H
@@ -401,6 +404,8 @@ __noinline int stack_memory_compare_far(__u32 slot, __u32 place, __u32 number)
 /* Returns the difference between the compared bytes of two words: see struct stack_page. */
 static __always_inline __u64 stack_difference(__u64 a, __u64 b, __u32 at)
 {
+	if (!runtime_settings.kinds)
+		return a ^ b;
 	return (a ^ b) << ((at >> 5 & 0x38) | (at >> 13 & 6)) >> (at >> 8 & 0x38);
 }
 

@@ -237,7 +237,7 @@ static __always_inline void unwind_note_code(__u32 slot, struct unwind_state *s)
 
 	if (!s->recorder || (s->mapping.n_pages && unwind_mapping_has(&s->mapping, s->ip)))
 		return;
-	if (unwind_read(s, &code, sizeof(code), s->ip))
+	if (runtime_settings.kinds && unwind_read(s, &code, sizeof(code), s->ip))
 		stack_memory_note_word(slot, s->ip, code);
 	else
 		unwind_depend(s);
