@@ -510,7 +510,7 @@ int biolat_requeue(const __u64 *ctx)
 
 /* ---- submission and issue: attached last, so that no completion is missed ---- */
 
-/* Two programs, one of which is loaded: without and with stacks of submitters. */
+/* Defines two programs, without and with stacks of submitters; at most one is loaded. */
 #define SUBMISSION_PROGRAMS(event, name, handler) \
 	SEC("tp_btf/" event)                      \
 	int biolat_##name(__u64 *ctx)             \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The table of live blocks, shared by BPF and the loader: written by BPF programs on all CPUs at
- * once, read by the loader through mmap(), so that a report of millions of blocks costs no system
- * call.
+ * The table of live blocks, shared by BPF and the loader: BPF programs on all CPUs write it at the
+ * same time; the loader reads it through mmap(), part by part, so that a report of millions of
+ * blocks takes few system calls.
  *
  * A block's address and owner select two buckets; the block is stored in the emptier one. So the
  * table is more than two thirds full before a block finds no cell, no element is ever moved, and

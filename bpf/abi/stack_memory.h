@@ -10,15 +10,16 @@
 #define STACK_PAGE_FAR	   16  /* maximum number of distant objects of a page */
 #define STACK_PAGE_WORDS   256 /* maximum number of copied words; word indices are bytes */
 #define STACK_PAGE_BELOW   64  /* bytes: space for later reads at lower addresses */
-/* bytes: space for later reads at either side, and at lower addresses */
+/* bytes below a page's first word: for later reads on either side, or mostly at lower addresses */
 #define STACK_PAGE_MIDDLE (STACK_PAGE_WORDS * 8 / 2)
 #define STACK_PAGE_ABOVE  (STACK_PAGE_WORDS * 8 - 2 * STACK_PAGE_BELOW)
-#define STACK_MAX_WINDOWS 16 /* pages of which later ones have distant objects only */
-#define STACK_FAR_WORDS	  9  /* maximum number of words of a distant object */
+/* number of pages from which on an object's words begin no further page, see v8_record_words() */
+#define STACK_MAX_WINDOWS 16
+#define STACK_FAR_WORDS	  9 /* maximum number of words of a distant object */
 
 /* Bytes of a word that are compared, from `first` to `last`; 0: all. */
 #define STACK_BYTES(first, last) (7 - (last) + ((7 - (last) + (first)) << 3))
-#define STACK_LOW_BITS		 0xff /* in place of STACK_BYTES(): the lowest two bits */
+#define STACK_LOW_BITS		 0xff /* instead of STACK_BYTES(): compare the lowest two bits */
 
 /*
  * Words that determined the path of a walk: those close to each other, or the digests of distant

@@ -190,7 +190,7 @@ struct unwind_state {
 	/* locations from which bp and extra were read: an address, UNWIND_OWN or UNWIND_NOWHERE */
 	__u64 bp_at, extra_at;
 	__u32 recorder; /* for unwind_note(); 0: recording has ended */
-	__u32 runtime;	/* enum runtime_kind of the code that the walk has left; 0: none yet */
+	__u32 runtime;	/* enum runtime_kind of the generated code that was reached; 0: none */
 	struct unwind_process process;
 	__u64 salt;		       /* salt of the slice, for the cache of rules */
 	struct unwind_mapping mapping; /* mapping of the latest ip that was searched for */

@@ -30,9 +30,12 @@
 #define V8_SCOPE_BYTES	  40
 #define V8_SCRIPT_BYTES	  72
 
-#define V8_NOTED (1ULL << 63) /* in the value of a map or script: it has been recorded */
+#define V8_NOTED (1ULL << 63) /* bit in a value of maps[] or scripts[]: object is recorded */
 
-/* Identities found in this walk, whose frames keep objects from being freed. */
+/*
+ * A value cached by an object's address (key), valid in one walk: until its end, the frames keep
+ * the object from being freed.
+ */
 struct v8_recent {
 	__u64 walk, key, value;
 };

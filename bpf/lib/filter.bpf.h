@@ -23,7 +23,7 @@ __u64 filter_cgroup_id SEC(".data.filter") = 0;
 MAP_HASH(filter_tgids, __u32, __u8, FILTER_MAX_IDS);
 MAP_HASH(filter_tids, __u32, __u8, FILTER_MAX_IDS);
 
-/* Pids in the initial namespace, to those in the caller's. */
+/* Maps pids in the initial namespace to pids in the caller's. */
 MAP_HASH(filter_pids, __u32, __u32, FILTER_MAX_IDS);
 
 /* Returns the pid's number in the caller's pid namespace; 0 if it isn't visible there. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Leaves frames of code that a runtime has made, as the native walk arrives there. */
+/* Leaves frames of code that runtimes generate, when the native walk reaches it. */
 #ifndef LEAVING_BPF_H
 #define LEAVING_BPF_H
 
 #include "runtimes/hotspot.bpf.h"
 
-/* Moves to the caller. UNWIND_NO_RULE: other code, or code that is left by its frame pointer. */
+/* Moves to the caller. UNWIND_NO_RULE: other code, or code that keeps frame pointers. */
 static __always_inline int runtimes_leave(__u32 slot)
 {
 	if (RUNTIME_HAS(HOTSPOT_KINDS))
@@ -19,8 +19,8 @@ static __always_inline bool unwind_mapping_has(const struct unwind_mapping *m, _
 }
 
 /*
- * Returns true in code that V8 has compiled: all of it keeps frame pointers, so there is nothing to
- * recognize. V8's code in a file leads to it, along a frame pointer.
+ * Returns true if ip is in code that V8 generated at run time: all of it keeps frame pointers, so
+ * its instructions need not be decoded. V8's code in files is treated like other code.
  */
 static __always_inline bool runtimes_keep_frames(__u32 slot, struct unwind_state *s)
 {

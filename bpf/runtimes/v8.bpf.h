@@ -34,7 +34,7 @@ struct v8_naming {
 	__u64 window; /* stack address of slots[0] */
 	__u32 n_slots;
 	__u32 n_native;
-	__u64 shared; /* SharedFunctionInfo of the function, before it was moved */
+	__u64 shared; /* address of the SharedFunctionInfo in the function; it may have moved */
 	bool is_new;  /* the function in walk.shared has not been defined */
 	__u32 next;   /* native frame that continues the segment */
 	__u64 slots[V8_WINDOW_WORDS];
@@ -107,7 +107,7 @@ __noinline int v8_define(__u32 slot)
 
 /* ---- recording: see stack_memory.bpf.h ---- */
 
-/* Returns true if a map or script has not been recorded in this walk; marks it. */
+/* Returns true if a map or script is not recorded yet in this walk, and marks it as recorded. */
 static __always_inline bool v8_is_unrecorded(struct v8_recent *recent)
 {
 	bool is_unrecorded = !(recent->value & V8_NOTED);
@@ -116,7 +116,7 @@ static __always_inline bool v8_is_unrecorded(struct v8_recent *recent)
 	return is_unrecorded;
 }
 
-/* Records two words of an object, or a digest of its n words, if that needs fewer reads. */
+/* Records two words of an object, or a digest of its n words if there are too many pages. */
 static __always_inline void v8_record_words(__u32 slot, const struct stack_scratch *scratch,
 					    __u64 object, const __u64 *words, __u32 n, __u32 first,
 					    __u32 second)
@@ -154,7 +154,7 @@ __noinline int v8_record_function(__u32 slot, __u64 function)
 	return 0;
 }
 
-/* Records the words of w->shared that v8_fingerprint() has used, and the script. */
+/* Records the words of w->shared that v8_fingerprint() has read, and the script. */
 __noinline int v8_record_shared(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -275,7 +275,7 @@ static __always_inline void v8_push(struct stack_scratch *scratch, struct v8_nam
 	naming->next = i + 1;
 }
 
-/* Records the slots that decide on the frame's word. */
+/* Records the slots that determine the frame's words. */
 __noinline int v8_record_slots(__u32 slot, __u64 at)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
@@ -374,7 +374,7 @@ static __always_inline void v8_begin(struct v8_walk *w, const struct runtime_pro
 	w->owner = runtime_mix(process->serial, (__u32)bpf_get_current_pid_tgid());
 }
 
-/* Names the frames. */
+/* Names the frames that run functions of V8. */
 static __always_inline void v8_walk_frames(__u32 slot, struct stack_scratch *scratch,
 					   const struct runtime_process *process)
 {

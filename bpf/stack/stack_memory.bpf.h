@@ -5,8 +5,9 @@
  * cached with the stack id: if they are the same again, so is the stack, and its id is known
  * without walking, hashing or sending.
  *
- * The words are close together: they are copied for comparison in a few pieces ("pages"). The cache
- * is per CPU, and only programs that hold the CPU's first slot use it, so nothing else changes it
+ * Most words are close together: they are copied for comparison in a few pieces ("pages"). Objects
+ * of runtimes are distant: each is read by itself, and compared by its digest. The cache is per
+ * CPU, and only programs that hold the CPU's first slot use it, so nothing else changes it
  * meanwhile. New entries replace old ones.
  *
  * Only complete walks that depend on nothing else are cached: none with decoded instructions, or
@@ -115,8 +116,8 @@ static __always_inline struct stack_page *stack_record_begin(struct stack_record
 }
 
 /*
- * Returns 1 if a page of words near each other has space for the word, else 0. Has no branches, of
- * which the verifier would follow both ways.
+ * Returns 1 if a page of words close to each other has space for the word, else 0. Has no branch:
+ * the verifier would follow both ways.
  */
 static __always_inline __u64 stack_page_room(const struct stack_page *page, __u64 addr)
 {
@@ -231,7 +232,7 @@ __noinline int stack_memory_note_some(__u32 slot, __u64 addr, __u64 word, __u32 
 	return 0;
 }
 
-/* Returns true if words at an address are better recorded one by one than by a digest. */
+/* Returns true if a page has space for words at the address, or may begin for them. */
 static __always_inline bool stack_memory_has_window(__u32 slot, const struct stack_scratch *scratch,
 						    __u64 addr)
 {
@@ -473,7 +474,10 @@ static __always_inline void stack_memory_begin_record(struct stack_scratch *scra
 #define STACK_RECALL_FUNCTION __noinline
 #endif
 
-/* Moves from an element to that for a walk with a runtime's frames, if there is one. */
+/*
+ * Follows the element's selector to the element of a stack with a runtime's frames. Returns the
+ * element itself if it has no selector.
+ */
 static __always_inline struct stack_memory *
 stack_memory_follow(__u32 slot, struct stack_record *record, struct stack_memory *memory)
 {

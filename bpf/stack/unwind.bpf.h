@@ -228,8 +228,8 @@ __noinline int unwind_step_to_signalled(__u32 slot)
 }
 
 /*
- * Records the instructions that unwind_by_stub() has not recognized. Those of files stay the same
- * while their tables do. The mapping may be that of another address.
+ * Records the instructions that unwind_by_stub() has not recognized; not those of files, which stay
+ * the same while the process's tables do. s->mapping may belong to another address.
  */
 static __always_inline void unwind_note_code(__u32 slot, struct unwind_state *s)
 {
