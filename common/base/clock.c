@@ -19,7 +19,7 @@ static uint64_t read_clock(clockid_t clock)
 	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
-/* Without stdio, which allocates memory: signal handlers use the clock. */
+/* Reads the offset without stdio, which allocates memory: signal handlers read the clock, too. */
 static int64_t read_namespace_ns(void)
 {
 	int fd = open("/proc/self/timens_offsets", O_RDONLY | O_CLOEXEC);

@@ -13,7 +13,7 @@ static inline int order_u64(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
-/* Calls qsort(), also for an empty array without memory. */
+/* Calls qsort(), but not for an empty array, which may be NULL. */
 static inline void order_items(void *items, size_t n, size_t size,
 			       int (*compare)(const void *, const void *))
 {

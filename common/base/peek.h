@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Maximum bytes of one read. */
+/* Maximum bytes of one system call; peek() splits longer reads. */
 #define PEEK_MAX_BYTES (64u << 10)
 
 /*

@@ -26,8 +26,8 @@
 /* ---- the kernel's part of stacks without frame suffixes ---- */
 
 /*
- * Functions that enter the kernel, and first functions of kernel threads, with names that no
- * program would use for its own: arch/x86/entry (entry_64.S, entry_64_compat.S, idtentry.h,
+ * Functions that enter the kernel, and first functions of kernel threads; only names that programs
+ * don't use for their own functions: arch/x86/entry (entry_64.S, entry_64_compat.S, idtentry.h,
  * entry_64_fred.S), arch/x86/kernel/head_64.S, and arch/arm64/kernel/entry.S. A name that ends with
  * "*" is a prefix.
  */

@@ -62,8 +62,8 @@ struct feature {
 	int (*show)(char *text, size_t size); /* writes the text to print instead of "yes" */
 	/* tool or option that needs the feature, and the fallback */
 	const char *need;
-	const char *target; /* for probe(): a function or tracepoint, */
-	int number;	    /* an attach type, a helper, or another number */
+	const char *target; /* for probe(): name of a function or tracepoint */
+	int number;	    /* for probe(): attach type, helper, or another number */
 	bool is_required;   /* every tool needs the feature */
 };
 
@@ -108,7 +108,7 @@ static int probe_attach(const struct feature *feature)
 	return attach_by_btf(feature->target, (enum bpf_attach_type)feature->number);
 }
 
-/* Closes a descriptor. Returns 0, or the errno in its place. */
+/* Closes fd and returns 0; returns fd itself if it is a negative errno. */
 static int close_tried(int fd)
 {
 	if (fd < 0)

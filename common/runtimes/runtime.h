@@ -152,9 +152,9 @@ struct runtime_code {
 	void (*release)(struct runtime_instance *instance);
 
 	/*
-	 * Moves a walk from outside from a frame of code made at run time to its caller; returns
-	 * UNWIND_GOES_ON, how the walk ended, or UNWIND_NO_RULE for other code. NULL: such code has
-	 * rules, or frame pointers.
+	 * Moves the loader's walk from a frame of generated code to its caller. Returns
+	 * UNWIND_GOES_ON, the reason why the walk ends, or UNWIND_NO_RULE: other code. NULL:
+	 * generated code has rules, or frame pointers.
 	 */
 	int (*leave)(const struct unwind_view *view, struct unwind_state *s,
 		     struct unwind_leaving *leaving);

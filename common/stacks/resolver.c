@@ -662,8 +662,8 @@ void resolver_tick(struct resolver *resolver, uint64_t now_ns)
 }
 
 /*
- * Releases interned stacks without definitions: most of them never recur. Counts may refer to them
- * between reports, so this is done at their end.
+ * Releases interned stacks without definitions, of which most never recur; only at the end of a
+ * report, since counts refer to them until then.
  */
 void resolver_end_report(struct resolver *resolver, uint64_t now_ns)
 {

@@ -401,7 +401,7 @@ static void configure_counts(struct run *run, struct stack_counts *counts)
 	loss_name_option(run, "stack-storage-size");
 }
 
-/* Kernel stacks show whether a task or an interrupt woke a thread. */
+/* --waker needs kernel stacks: they show whether a task or an interrupt woke the thread. */
 static bool takes_kernel(const struct run *run)
 {
 	return !run->is_metrics && (!stacks_of(run)->user_only || spec_of(run)->needs_kernel ||

@@ -404,7 +404,7 @@ static struct unwind_view view_mappings(const struct user_stacks *us, pid_t pid,
 	};
 }
 
-/* Reads the process's runtime, if it has one. */
+/* Adds the process's runtime to the view, if it has one. */
 static void view_runtime(const struct user_stacks *us, struct unwind_view *view,
 			 struct runtime_process *runtime)
 {

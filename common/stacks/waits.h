@@ -23,13 +23,16 @@ extern const char *const wait_walkers[];
 /* Name of the program for sampler_module, if time on CPU is counted too. */
 #define WAITS_SAMPLER "waits_sample"
 
-/* Options of tools whose values are waits: threads, and lengths of waits. */
+/* Options of tools whose values are waits: which threads, and the lengths of waits. */
 extern const struct module waits_module;
 
-/* Configures bpf/waits.bpf.c before load. Lengths are those of waits_module, if it is used. */
+/*
+ * Configures bpf/waits.bpf.c before load. The limits of lengths come from the options of
+ * waits_module; if the tool doesn't use it, there are none. Those in *wanted are ignored.
+ */
 int waits_configure(const struct run *run, const struct wait_settings *wanted);
 
-/* Configures another program that includes bpf/sched/waits.bpf.h. */
+/* Does the same for another program that includes bpf/sched/waits.bpf.h. */
 int waits_set_settings(const struct run *run, const struct wait_settings *wanted);
 
 /*

@@ -611,7 +611,7 @@ static const char *find_name(struct dso *dso, uint64_t vaddr)
 					      : elfsyms_find_readable(dso->syms, vaddr);
 }
 
-/* Names are read from the file, which may have changed after its table was read. */
+/* Finds and caches an offset's name; none if the file has changed, since it contains the names. */
 static const struct known_name *read_tables(struct dso *dso, uint64_t offset, uint64_t vaddr)
 {
 	const struct srcframe *frames = NULL;

@@ -212,7 +212,7 @@ static const char *read_name(struct symbol_names *names, enum symbol_source sour
 	return name;
 }
 
-/* Judges a name by its underscores, then by its length: less is better. */
+/* Ranks a name by its leading underscores, then by its length; the lowest rank is the best. */
 static size_t judge_name(const char *name)
 {
 	size_t n = 0;
@@ -410,7 +410,7 @@ static int read_tables(struct elfsources *s, const struct elffile *f)
 
 /* ---- the best symbol of each address ---- */
 
-/* Compares what is better without a look at names: > 0 if x is. */
+/* Compares by rank and size, without reading names: > 0 if x is better. */
 static int compare_candidates(union candidate x, union candidate y)
 {
 	if (x.rank != y.rank)
@@ -559,7 +559,7 @@ static const char *name_at(struct elfsources *s, size_t n, uint64_t addr)
 	return symbol_names_best(&s->names, s->candidates, rank - 1);
 }
 
-/* Names a stub after its target; one that leads to a resolver, after the resolver's function. */
+/* Names a stub after its target, or after the function at the address of its IFUNC resolver. */
 static void add_stub(struct elfsources *s, size_t n_sorted, const struct plt_stub *stub)
 {
 	struct source_strings *strings = &s->names.sources[SOURCE_PLT];

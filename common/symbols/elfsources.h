@@ -46,15 +46,15 @@ union candidate {
 
 /* Strings of a source: in memory, or a section of a file. */
 struct source_strings {
-	char *text;	 /* ends with a zero byte; NULL: in the file */
-	int fd;		 /* borrowed */
+	char *text;	 /* ends with a zero byte; NULL: they are in the file */
+	int fd;		 /* of the file; borrowed */
 	uint64_t offset; /* in the file */
 	size_t size;	 /* 0: no such source */
 };
 
 /*
- * Names of candidates. Those of large files take tens of megabytes and few are ever requested, so
- * they stay in the file. symbol_names_free() is required.
+ * Names of candidates. In large files they take tens of megabytes, and few are requested: names of
+ * symbol tables stay in the file. symbol_names_free() is required.
  */
 struct symbol_names {
 	struct source_strings sources[N_SOURCES];
@@ -105,8 +105,8 @@ const struct addr_item *elfsources_section(struct elfsources *s, uint64_t addr);
 #define NO_NAMES ((struct symbol_names){ .debug_fd = -1 })
 
 /*
- * Returns the best name of the items at the same address as items[last], an item of value union
- * candidate, valid until the next call; NULL: none, overlong or unreadable.
+ * Returns the best name of an address, valid until the next call; NULL: none, overlong or
+ * unreadable. items[last]: the last item with this address; values are union candidate.
  */
 const char *symbol_names_best(struct symbol_names *names, const struct addr_item *items,
 			      size_t last);

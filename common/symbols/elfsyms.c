@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Function symbols of an ELF file, as a sorted array. elfsources.c delivers symbols of 16 bytes,
- * sorted, the best ones of each address. They are stored unchanged, so that reading a large file
+ * Function symbols of an ELF file, as a sorted array. elfsources.c returns an array of 16 bytes per
+ * symbol, sorted, with the best ones of each address. It is reused, so that reading a large file
  * takes hardly more memory than its result. Names are read when they are requested.
  */
 #include <errno.h>
@@ -22,12 +22,12 @@
 
 /* The name of a requested symbol. */
 struct found_name {
-	char *readable; /* the demangled name, or `name` if it is not mangled; NULL: unknown */
+	char *readable; /* demangled name; `name` if it is not mangled; NULL: not requested yet */
 	char name[];	/* "": none */
 };
 
 struct elfsyms {
-	/* value: a union candidate with the function's size */
+	/* value: a union candidate, whose size reaches to the function's end */
 	struct addr_item *syms;
 	/* index of the symbol around this one's start; or NO_PARENT */
 	uint32_t *parents;
@@ -67,8 +67,8 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
 }
 
 /*
- * Adds n symbols of one address, which have equal sizes, unless they are labels: without size,
- * inside a function, which they do not end.
+ * Adds n symbols of one address, which have equal sizes. Leaves labels out: they have no size, and
+ * are inside a function.
  */
 static void add_symbols(struct elfsyms *es, const struct addr_item *syms, size_t n, uint64_t end)
 {
@@ -202,7 +202,7 @@ static uint32_t find_symbol(const struct elfsyms *es, uint64_t vaddr)
 	return NO_PARENT;
 }
 
-/* Returns the name of symbol i, which is read once. */
+/* Returns the name of symbol i; reads it only once. */
 static struct found_name *find_name(struct elfsyms *es, uint32_t i)
 {
 	struct found_name *found = idmap_find(&es->found, i + 1ULL);

@@ -24,8 +24,9 @@ struct debug_place; /* debugfile.h */
 
 /*
  * Reads the symbols of an open file. fd is borrowed until elfsyms_free(), because names are read
- * when they are requested: a caller whose file may change checks that after each name. place:
- * search path of separate debug files; NULL: none. Returns NULL with errno set on failure.
+ * when they are requested. If the file may change, the caller checks after each name that it has
+ * not. place: search path of separate debug files; NULL: none. Returns NULL with errno set on
+ * failure.
  */
 struct elfsyms *elfsyms_load(int fd, const struct debug_place *place);
 

@@ -17,7 +17,7 @@
 
 /*
  * Executes the programs of call frame information (DWARF 5, 6.4.2 and 6.4.3; GNU extensions of LSB
- * 5) into unwind rules (cfa_rule.h). Ambiguities of DWARF are resolved as in libgcc's unwinder.
+ * 5), which result in unwind rules (cfa_rule.h). Ambiguities of DWARF are resolved as in libgcc.
  * Each instruction is read completely; one that is truncated, unknown, or not allowed at its
  * position fails the program, and all code from the current location on gets the rule UNWIND_BAD.
  */

@@ -63,7 +63,7 @@ struct eh_frame {
 int eh_frame_read(struct eh_frame *eh, const struct elf64 *elf);
 void eh_frame_free(struct eh_frame *eh);
 
-/* Reads FDE i again: as a structure, it takes more than in the file. */
+/* Reads FDE i at each call: structures of all FDEs would take more memory than the section. */
 struct eh_fde eh_frame_fde(struct eh_frame *eh, size_t i);
 
 /* Reads an address in a record, in the encoding given by the CIE. */

@@ -22,10 +22,10 @@ struct native_frames {
 	uint32_t framed[STACK_CHUNKS]; /* a bit per frame: left along the frame pointer, no rule */
 };
 
-/* A frame of code that a runtime has made, which is being left. */
+/* Results of a runtime's leave() for one frame of its generated code. */
 struct unwind_leaving {
-	uint64_t pc;   /* receives the address in place of the frame's; 0: none */
-	uint32_t note; /* the runtime's own, for the next frame; 0: the callee is other code */
+	uint64_t pc;   /* address to report instead of the frame's; 0: none */
+	uint32_t note; /* for the runtime's next leave(); 0: the callee is other code */
 };
 
 /* Inputs of a walk, all borrowed; tables NULL: walk by frame pointers alone. */
@@ -53,7 +53,10 @@ struct unwind_view {
 size_t unwind_walk_remote(const struct unwind_view *view, const struct unwind_regs *regs,
 			  uint64_t *words, size_t max, int *reason);
 
-/* Reads memory of the traced process in a walk: unwind_read() of a runtime's leave(). */
+/*
+ * Reads memory of the traced process, or the copy of its stack, during a walk. Serves as
+ * unwind_read() in a runtime's leave().
+ */
 bool unwind_remote_read(struct unwind_state *s, void *dst, uint32_t size, uint64_t addr);
 
 /*

@@ -24,8 +24,8 @@
 /* ---- stubs of virtual threads ---- */
 
 /*
- * Finds what the walk needs where a virtual thread's frames are partly in the heap (JDK 21 and
- * later): the stubs that fetch them, and the way to the carrier's frame.
+ * Completes the layout for virtual threads, whose frames are partly in the heap (JDK 21 and later):
+ * the stubs that fetch these frames, and the way to the carrier's frame.
  */
 
 #define HOTSPOT_CONTINUATION "(continuation" /* part of the stubs' name */

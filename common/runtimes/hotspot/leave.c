@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Leaves frames from outside, by the same code as bpf/runtimes/hotspot.bpf.h; see walk.h. */
+/* Leaves frames from outside by the code that BPF uses, too (abi/hotspot_walk.h); see walk.h. */
 #include <stdbool.h>
 
 #include "abi/unwind_layout.h"
@@ -93,7 +93,10 @@ static int leave_frame(struct unwind_state *s, struct frame *frame)
 	return hotspot_leave_stub(s, w);
 }
 
-/* A copy has no code, so the walk ends: compiled methods don't have frame pointers. */
+/*
+ * With a copied stack, the code can't be read, so the walk ends here: compiled methods don't have
+ * frame pointers.
+ */
 int hotspot_leave_remote(const struct unwind_view *view, struct unwind_state *s,
 			 struct unwind_leaving *leaving)
 {
