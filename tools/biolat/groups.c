@@ -301,8 +301,8 @@ int groups_check(struct run *run)
 /* ---- BPF programs and settings ---- */
 
 /*
- * Leaves out the programs that a run doesn't need: those for requests or (is_top) for bios, for
- * owners, for stacks. has_start: the kernel has block_io_start, since 6.5.
+ * Leaves out the programs that a run doesn't need. is_top: it needs those for bios, else those for
+ * requests. has_start: the kernel has block_io_start (since 6.5).
  */
 static void leave_out(struct run *run, const struct biolat_settings *settings, bool is_top,
 		      bool has_start)

@@ -273,7 +273,7 @@ static void begin_anew(struct leak_report *report)
 	report->n_shown = 0;
 }
 
-/* Number of buckets mapped together, some megabytes of a table that may have hundreds. */
+/* Number of buckets mapped together: some megabytes. The table may have hundreds. */
 #define WINDOW_BUCKETS 16384
 
 static struct block_bucket *map_buckets(const struct leak_report *report, size_t first, size_t n)
@@ -289,7 +289,7 @@ static struct block_bucket *map_buckets(const struct leak_report *report, size_t
 	return NULL;
 }
 
-/* Visits the table window by window: all that is mapped counts as this process's memory. */
+/* Visits the table window by window, because mapped parts count as this process's memory. */
 static int visit_blocks(struct leak_report *report)
 {
 	size_t left = report->n_buckets;

@@ -25,7 +25,7 @@ struct leak_report;
 struct go_heaps;
 
 /*
- * Maps the table of blocks, after load. probes: for names of processes; NULL: the kernel is traced.
+ * Creates the report, after load. probes: for names of processes; NULL: the kernel is traced.
  * heaps: of Go programs; NULL: none. Borrows all. Returns NULL, after printing, on failure. Freed
  * with leak_report_free().
  */
