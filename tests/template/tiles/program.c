@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Makes two tiles of code, whose frames have no rule, and overwrite the frame pointer. Two threads
- * go from C through a tile to C, and through the other tile to C again: one sleeps often, one for
- * ever.
+ * Makes two tiles, whose code has no unwind rules and overwrites the frame pointer. Two threads
+ * call C functions through them: C, outer tile, C, inner tile, C. One thread sleeps often, the
+ * other without end.
  */
 #include <pthread.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 #define TILE	   256
 #define HEAD	   64
-#define WORDS	   5 /* between the return address and the saved rbp, and sp */
+#define WORDS	   5 /* words between sp and the saved rbp */
 #define NEVER_TAIL __asm__ volatile("")
 
 struct code {

@@ -33,7 +33,7 @@ static inline void tiles_define(struct tiles_walk *w, __u64 serial, __u64 at, __
 	__builtin_memcpy(w->def.name, w->head.name, sizeof(w->def.name));
 }
 
-/* Leaves a frame; an interrupted one may be incomplete. */
+/* Leaves a frame at a call; an interrupted frame may be incomplete. */
 static inline int tiles_leave(struct unwind_state *s, const struct tiles_head *head)
 {
 	struct unwind_frame_record saved;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Leaves frames of tiles, and notes their functions. */
+/* Leaves frames of tiles, and records their functions. */
 #ifndef TILES_BPF_H
 #define TILES_BPF_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tiles as a runtime; see abi/tiles.h. */
+/* Implements struct runtime_code for tiles; see abi/tiles.h. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>

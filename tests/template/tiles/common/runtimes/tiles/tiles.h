@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Tiles as a runtime. */
+/* Declares the runtime of tiles; see abi/tiles.h. */
 #ifndef TILES_H
 #define TILES_H
 
