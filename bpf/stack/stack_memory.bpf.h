@@ -13,8 +13,8 @@
  * Only complete walks that depend on nothing else are cached: none with decoded instructions, or
  * with registers that few rules use. A runtime's walk records what it reads, or ends recording.
  *
- * Words of distant objects, parts of words, selectors and threads are only used if a runtime is
- * walked; else the code for them is dead for the verifier.
+ * Distant objects, parts of words, selectors and threads are compared only if a runtime is walked;
+ * else the code that compares them is dead for the verifier.
  *
  * Used by programs that define STACK_RECURS, because their stacks recur.
  */

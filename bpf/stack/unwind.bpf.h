@@ -229,7 +229,8 @@ __noinline int unwind_step_to_signalled(__u32 slot)
 
 /*
  * Records the instructions that unwind_by_stub() has not recognized; not those of files, which stay
- * the same while the process's tables do. s->mapping may belong to another address.
+ * the same while the process's tables do. Ends recording if they can't be read, or if no runtime is
+ * walked. s->mapping may belong to another address.
  */
 static __always_inline void unwind_note_code(__u32 slot, struct unwind_state *s)
 {

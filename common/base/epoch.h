@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The schedule by which all caches release entries. An epoch lasts 15 s. The owner of the caches
+ * The schedule by which caches release entries. An epoch lasts 15 s. The owner of the caches
  * counts epochs and ages each cache. Aging releases entries that are not in use and were last used
  * two or more epochs ago (15 to 30 s). A full cache, with at least twice the entries that its last
  * aging left plus a margin, releases all entries that are not in use.

@@ -4,7 +4,8 @@
  * into frames with names. It retains a definition, by id, as long as BPF may count under that id.
  * It locates user addresses at once, while the process is alive, and looks up symbols on demand.
  * Counts refer to interned stacks (locations in files), which are shared by processes that run the
- * same code. All its caches age by one clock (epoch.h), which resolver_tick() drives.
+ * same code, and are released at the end of a report. The other caches age by one clock (epoch.h),
+ * which resolver_tick() drives.
  */
 #ifndef RESOLVER_H
 #define RESOLVER_H
@@ -87,7 +88,7 @@ void resolver_preload(struct resolver *resolver, pid_t pid, uint32_t generation)
  */
 void resolver_look_up(struct resolver *resolver, void (*meanwhile)(void *arg), void *arg);
 
-/* Returns the memory that symbol tables use, and how many were evicted. */
+/* Returns the memory that symbol tables use, and the number of evictions. */
 struct dso_stats resolver_stats(const struct resolver *resolver);
 
 /* Releases a process that has exited, once everything sent for it has been read. */
