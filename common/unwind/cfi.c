@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Compiles unwind tables: FDEs are sorted by address (linkers leave them nearly so) and executed in
- * that order, and their rules appended, so that rows need not be sorted or revisited. Each CIE's
- * program is executed once, not once per FDE: a hostile file could make that quadratic.
+ * Compiles unwind tables: the programs of FDEs, which eh_frame.c has sorted by address, are
+ * executed in that order and their rules appended, so that rows need not be sorted or revisited.
+ * Each CIE's program is executed once, not once per FDE: a hostile file could make that quadratic.
  */
 #include <stdlib.h>
 
