@@ -611,7 +611,7 @@ static const char *find_name(struct dso *dso, uint64_t vaddr)
 					      : elfsyms_find_readable(dso->syms, vaddr);
 }
 
-/* Finds and caches an offset's name; none if the file has changed, since it contains the names. */
+/* Finds and caches an offset's name and lines; none if the file has changed: it contains them. */
 static const struct known_name *read_tables(struct dso *dso, uint64_t offset, uint64_t vaddr)
 {
 	const struct srcframe *frames = NULL;
@@ -623,7 +623,7 @@ static const struct known_name *read_tables(struct dso *dso, uint64_t offset, ui
 
 	if (is_open(dso) && !file_is_unchanged(dso->file)) {
 		warn_of_change(dso);
-		found.name = found.symbol = NULL;
+		found = (struct known_name){ .name = NULL };
 	}
 	return known_names_add(&dso->cache->names, &dso->known, offset, &found, frames);
 }

@@ -503,16 +503,21 @@ TEST(never_reads_tables_again_from_changed_files)
 	CHECK_STR(usyms_dso_name(&loc), copies[0].path + strlen("/tmp/"));
 }
 
-/* Names stay in the file, also when its table is in memory. */
+/* Names stay in the file, also when its table is in memory; lines are as old as names. */
 TEST(never_reads_names_from_changed_files)
 {
-	struct usyms *us = open_usyms(NULL);
+	struct usyms *us =
+		open_usyms(&(struct dso_options){ .max_bytes = 64 << 20, .lines = true });
 	struct copy *c = map_copy();
-	struct location loc = locate(us, getpid(), 1, c->addr + 4);
+	struct location loc = locate(us, getpid(), 1, c->addr + 4), known;
+	const struct srcframe *frames;
 
-	CHECK_STR(name_of(locate(us, getpid(), 1, c->addr)), "known_function");
+	known = locate(us, getpid(), 1, c->addr);
+	CHECK_STR(name_of(known), "known_function");
+	CHECK_EQ(usyms_lines(&known, false, &frames), 1);
 	CHECK_EQ(pwrite(c->fd, "", 1, 0), 1);
 	SAID(CHECK_STR(name_of(loc), ""));
+	CHECK_EQ(usyms_lines(&loc, false, &frames), 0);
 	CHECK_STR(name_of(locate(us, getpid(), 1, c->addr)), "known_function");
 }
 
