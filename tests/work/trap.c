@@ -37,7 +37,7 @@ WORK_FUNCTION void trap_stay(void)
 	if (!stay_ms)
 		work_wait_go();
 	while (work_clock(CLOCK_THREAD_CPUTIME_ID) < end_ns)
-		for (int i = 0; i < 100000; i++)
+		for (int i = 0; i < 1000000; i++)
 			n++;
 	WORK_KEEP_FRAME();
 }

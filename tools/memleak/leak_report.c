@@ -284,8 +284,7 @@ static struct block_bucket *map_buckets(const struct leak_report *report, size_t
 
 	if (memory != MAP_FAILED)
 		return memory;
-	if (msg_errno(-errno, "table of blocks: mmap failed") == -ENOMEM)
-		msg_hint("use --entries N for a smaller table");
+	msg_errno(-errno, "table of blocks: mmap failed");
 	return NULL;
 }
 
