@@ -46,15 +46,16 @@ static void *minidebug_read(const struct elffile *f, size_t *size)
 
 /* ---- elfsources ---- */
 
-#define COMPARED_MAX	1024 /* lengths of names are compared up to this number of bytes */
-#define TIES_MAX	4096 /* names of one address that are compared */
-#define WINDOW_BYTES	4096
-#define UNDERSCORES_MAX 16
-#define GO_RANK		4 /* higher than the rank of any symbol */
-#define GO_SPARE_BYTES	4096
-#define STUB_NAME_MAX	4096
-#define STUBS_MAX_BYTES (16u << 20)
-#define MAX_CODE_ENDS	4096 /* limit of unsized symbols whose code is decoded */
+#define COMPARED_MAX	   1024 /* lengths of names are compared up to this number of bytes */
+#define TIES_MAX	   4096 /* names of one address that are compared */
+#define WINDOW_BYTES	   4096
+#define START_WINDOW_BYTES 256
+#define UNDERSCORES_MAX	   16
+#define GO_RANK		   4 /* higher than the rank of any symbol */
+#define GO_SPARE_BYTES	   4096
+#define STUB_NAME_MAX	   4096
+#define STUBS_MAX_BYTES	   (16u << 20)
+#define MAX_CODE_ENDS	   4096 /* limit of unsized symbols whose code is decoded */
 
 static int read_segments(struct elfsources *s)
 {
@@ -280,20 +281,42 @@ static int find_strings(struct source_strings *strings, const struct elffile *f,
 	return 0;
 }
 
-/*
- * Returns true for the assembler's markers: .L labels, and $x, $d.1, ... between code and data
- * (ARM, RISC-V).
- */
-static bool is_assembler_mark(const char *name)
+/* Reads the first two bytes of a string, of which hostile ones may never end. */
+static bool read_start(struct symbol_names *names, enum symbol_source source, size_t offset,
+		       char start[2])
 {
-	if (name[0] == '.')
-		return name[1] == 'L';
-	return name[0] == '$' && name[1] && strchr("adtx", name[1]);
+	const struct source_strings *strings = &names->sources[source];
+	size_t at = offset - names->start;
+
+	if (offset >= strings->size || strings->size - offset < 2)
+		return false;
+	if (strings->text) {
+		memcpy(start, strings->text + offset, 2);
+		return true;
+	}
+	if (source != names->source || offset < names->start || at + 2 > names->bytes) {
+		if (!read_window(names, source, offset, START_WINDOW_BYTES))
+			return false;
+		at = 0;
+	}
+	memcpy(start, names->window + at, 2);
+	return true;
+}
+
+/*
+ * Returns true for the beginning of the assembler's markers: .L labels, and $x, $d.1, ... between
+ * code and data (ARM, RISC-V).
+ */
+static bool is_assembler_mark(const char start[2])
+{
+	if (start[0] == '.')
+		return start[1] == 'L';
+	return start[0] == '$' && start[1] && strchr("adtx", start[1]);
 }
 
 static bool is_function(struct elfsources *s, enum symbol_source source, const GElf_Sym *sym)
 {
-	const char *name;
+	char start[2];
 
 	switch (GELF_ST_TYPE(sym->st_info)) {
 	case STT_FUNC:
@@ -302,8 +325,8 @@ static bool is_function(struct elfsources *s, enum symbol_source source, const G
 	case STT_NOTYPE:
 		if (GELF_ST_BIND(sym->st_info) != STB_LOCAL)
 			return true;
-		name = read_name(&s->names, source, sym->st_name);
-		return name && !is_assembler_mark(name);
+		return read_start(&s->names, source, sym->st_name, start) && *start &&
+		       !is_assembler_mark(start);
 	default:
 		return false;
 	}

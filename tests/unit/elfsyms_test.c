@@ -513,6 +513,43 @@ TEST(names_are_not_in_memory)
 
 #endif
 
+static uint64_t bytes_read(void)
+{
+	unsigned long long bytes = 0;
+	FILE *f = fopen("/proc/self/io", "re");
+
+	if (f && fscanf(f, "rchar: %llu", &bytes) != 1)
+		bytes = 0;
+	if (f)
+		fclose(f);
+	return bytes;
+}
+
+/* Local ones without type may be marks of the assembler, which the beginning of a name shows. */
+TEST(names_without_end_are_not_read_while_symbols_are_found)
+{
+	enum { N = 2000, LONG = 1 << 20 };
+	struct def *defs = until_end(calloc(N, sizeof(*defs)));
+	char *name = until_end(calloc(1, LONG + 1));
+	uint64_t before;
+	Elf64_Shdr *sh;
+	Elf64_Sym *syms;
+	int fd;
+
+	memset(name, 'x', LONG);
+	for (size_t i = 0; i < N; i++)
+		defs[i] = (struct def){ i ? "" : name, TEXT_ADDR + i, 1, STB_LOCAL, STT_NOTYPE, 0 };
+	fd = make_elf(defs, N, ELFCLASS64, ELFDATA2LSB, EM_X86_64);
+	syms = (Elf64_Sym *)((char *)change(fd, &sh) + sh[3].sh_offset);
+	for (uint32_t i = 1; i <= N; i++)
+		syms[i].st_name = 1 + i % 2 * (LONG / 2);
+	before = bytes_read();
+	es = elfsyms_load(fd, NULL);
+	CHECK_EQ(elfsyms_count(es), N);
+	CHECK(!before || bytes_read() - before < N * 1024);
+	close(fd);
+}
+
 /* Each symbol would cost the reader the whole name, if it looked at it every time. */
 TEST(bounds_the_time_spent_on_one_long_name)
 {
