@@ -170,7 +170,7 @@ uint32_t runtime_thread_bytes(const struct elf64 *elf)
 
 const struct runtime_code *runtime_code_of(uint32_t kind)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++)
+	for (size_t i = 0; kind < RUNTIME_KINDS && i < ARRAY_SIZE(runtimes); i++)
 		if (runtimes[i].code && runtimes[i].code->kinds & RUNTIME_BIT(kind))
 			return runtimes[i].code;
 	return NULL;

@@ -385,6 +385,22 @@ TEST(an_ended_python_is_forgotten_whose_stacks_went_before)
 	CHECK_STR(name_in_stack(3, child, word), "[unknown]");
 }
 
+/* A record's bytes are checked, also if the number of a known runtime is among their lower bits. */
+TEST(functions_of_runtimes_that_are_not_known_have_no_name)
+{
+	for (uint32_t kind = RUNTIME_KINDS; kind < 3 * 32; kind++) {
+		struct python_def def = { .def = { .word = runtime_word(kind << 4, 0),
+						   .kind = STACK_FUNCTION,
+						   .tgid = (uint32_t)child,
+						   .runtime = kind },
+					  .name_text = { PYTHON_STR_ASCII | 1 << 2, 3 },
+					  .name = "fun" };
+
+		resolver_add_function(resolver, &def.def, offsetof(struct python_def, lines));
+		CHECK_STR(name_in_stack(kind, child, def.def.word), "[unknown]");
+	}
+}
+
 /* As one that compiles templates, or makes functions by exec(). */
 TEST(a_million_functions_of_one_python_take_no_more_than_some)
 {
