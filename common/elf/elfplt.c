@@ -262,9 +262,8 @@ static bool resolve_stub(struct reader *r, struct relocations *rel, const struct
 		return false;
 	found.name = target_name(r, rel, &rela);
 	found.resolver = found.name ? 0 : (uint64_t)rela.r_addend;
-	if (found.name || found.resolver) {
+	if (found.name || found.resolver)
 		*MEM_APPEND(r->found, r->n_found, r->found_cap) = found;
-	}
 	return true;
 }
 

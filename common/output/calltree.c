@@ -339,8 +339,7 @@ static void sort_children(struct calltree *tree, struct calltree_node *parent,
 
 	for (uint32_t i = parent->first_child; i != CALLTREE_NONE;
 	     i = tree->nodes[i].next_sibling) {
-		*list = mem_grow(*list, n, capacity, sizeof(**list));
-		(*list)[n++] = &tree->nodes[i];
+		*MEM_APPEND(*list, n, *capacity) = &tree->nodes[i];
 	}
 	if (n < 2)
 		return;

@@ -210,8 +210,7 @@ const struct sample *profile_add(struct profile *p, const struct sample *s)
 	}
 	entry = new_entry(p, &own);
 	hashtable_add(&p->table, &entry->link, hash);
-	p->entries = mem_grow(p->entries, p->count, &p->capacity, sizeof(*p->entries));
-	p->entries[p->count++] = entry;
+	*MEM_APPEND(p->entries, p->count, p->capacity) = entry;
 	return &entry->sample;
 }
 

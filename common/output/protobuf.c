@@ -19,8 +19,7 @@ void protobuf_free(struct protobuf *pb)
 
 static void add_byte(struct protobuf *pb, unsigned char byte)
 {
-	pb->bytes = mem_grow(pb->bytes, pb->n, &pb->cap, 1);
-	pb->bytes[pb->n++] = byte;
+	*MEM_APPEND(pb->bytes, pb->n, pb->cap) = byte;
 }
 
 static void add_varint(struct protobuf *pb, uint64_t value)

@@ -164,9 +164,7 @@ void places_release(struct places *places, struct known_place *known)
 		return;
 	drop_frames(known);
 	hashtable_remove(&places->table, &known->link);
-	places->unused = mem_grow(places->unused, places->n_unused, &places->unused_cap,
-				  sizeof(*places->unused));
-	places->unused[places->n_unused++] = known->number;
+	*MEM_APPEND(places->unused, places->n_unused, places->unused_cap) = known->number;
 	dso_release(known->place.location.dso);
 	if (known->place.function)
 		runtime_function_release(known->place.function);
@@ -386,8 +384,7 @@ struct place_list {
 
 static void add_to_list(struct place_list *list, struct known_place *known)
 {
-	list->items = mem_grow(list->items, list->n, &list->cap, sizeof(*list->items));
-	list->items[list->n++] = known;
+	*MEM_APPEND(list->items, list->n, list->cap) = known;
 	list->n_kernel += known->place.is_kernel;
 }
 

@@ -105,8 +105,7 @@ struct place_list {
 
 static void append_place(struct place_list *list, struct place place)
 {
-	list->items = mem_grow(list->items, list->n, &list->cap, sizeof(*list->items));
-	list->items[list->n++] = place;
+	*MEM_APPEND(list->items, list->n, list->cap) = place;
 }
 
 /* The words of a stack that have not been converted to locations yet. */

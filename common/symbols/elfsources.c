@@ -78,9 +78,8 @@ static void add_section(struct elfsources *s, const GElf_Shdr *sh)
 	if (!(sh->sh_flags & SHF_ALLOC) || !(sh->sh_flags & SHF_EXECINSTR) ||
 	    sh->sh_addr + sh->sh_size <= sh->sh_addr)
 		return;
-	s->sections = mem_grow(s->sections, s->n_sections, &s->sections_cap, sizeof(*s->sections));
-	s->sections[s->n_sections].addr = sh->sh_addr;
-	s->sections[s->n_sections++].value = sh->sh_addr + sh->sh_size;
+	*MEM_APPEND(s->sections, s->n_sections, s->sections_cap) =
+		(struct addr_item){ .addr = sh->sh_addr, .value = sh->sh_addr + sh->sh_size };
 }
 
 /* Uses the executable segments as sections, if there are no section headers. */

@@ -72,9 +72,8 @@ static void add_ranges(struct srclines *lines, Dwarf_Die *unit)
 	ptrdiff_t at = 0;
 
 	while ((at = dwarf_ranges(unit, at, &base, &range.start, &range.end)) > 0 &&
-	       lines->n_ranges < MAX_RANGES) {
+	       lines->n_ranges < MAX_RANGES)
 		*MEM_APPEND(lines->ranges, lines->n_ranges, lines->ranges_capacity) = range;
-	}
 }
 
 static void read_units(struct srclines *lines)

@@ -191,8 +191,7 @@ static int add_fde(struct walk *w, struct record *r)
 	}
 	if (fde.start == fde.end)
 		return 0;
-	eh->fdes = mem_grow(eh->fdes, eh->n_fdes, &w->fdes_cap, sizeof(*eh->fdes));
-	eh->fdes[eh->n_fdes++] = (struct addr_item){
+	*MEM_APPEND(eh->fdes, eh->n_fdes, w->fdes_cap) = (struct addr_item){
 		.addr = fde.start, .value = (uint64_t)fde.cie << 32 | (uint64_t)(r->at - eh->bytes)
 	};
 	return 0;

@@ -195,9 +195,8 @@ static void shrink(struct calltable *table)
 
 void calltable_take(struct calltable *table, struct calltable *from)
 {
-	for (size_t i = 0; i < from->count; i++) {
+	for (size_t i = 0; i < from->count; i++)
 		*MEM_APPEND(table->entries, table->count, table->cap) = from->entries[i];
-	}
 	from->count = 0;
 	join_equal(table);
 	if (table->layout->by_process && table->count > CALLTABLE_MAX_ENTRIES)

@@ -60,9 +60,8 @@ static struct ksyms *find_names(const struct in_flight *flights, struct kernelna
 	for (size_t i = 0; i < flights->count; i++) {
 		const struct call_flight *flight = &flights->items[i].flight;
 
-		for (size_t k = 0; k < flight->n_words; k++) {
+		for (size_t k = 0; k < flight->n_words; k++)
 			*MEM_APPEND(addrs, n, cap) = flight->words[k] - 1;
-		}
 	}
 	ksyms = kernelnames_for(names, addrs, n);
 	if (!ksyms)
