@@ -13,11 +13,6 @@ static __always_inline int runtimes_leave(__u32 slot)
 	return UNWIND_NO_RULE;
 }
 
-static __always_inline bool unwind_mapping_has(const struct unwind_mapping *m, __u64 ip)
-{
-	return ip >= m->start && ip < m->end;
-}
-
 /*
  * Returns true if ip is in code that V8 generated at run time: all of it keeps frame pointers, so
  * its instructions need not be decoded. V8's code in files is treated like other code.

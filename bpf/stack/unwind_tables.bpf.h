@@ -62,6 +62,11 @@ unwind_last_mapping(const struct unwind_process *process, __u64 addr)
 	return bpf_map_lookup_elem(&unwind_mappings, &index);
 }
 
+static __always_inline bool unwind_mapping_has(const struct unwind_mapping *m, __u64 ip)
+{
+	return ip >= m->start && ip < m->end;
+}
+
 /* Sets the walk's mapping to that of an address. Returns 1, or 0 if there is none. */
 __noinline int unwind_find_mapping(__u32 slot, __u64 ip)
 {
@@ -72,7 +77,7 @@ __noinline int unwind_find_mapping(__u32 slot, __u64 ip)
 	if (!unwind_settings.by_cfi || !scratch)
 		return 0;
 	s = &scratch->walk;
-	if (ip >= s->mapping.start && ip < s->mapping.end)
+	if (unwind_mapping_has(&s->mapping, ip))
 		return 1;
 	m = unwind_last_mapping(&s->process, ip);
 	if (!m || ip >= m->end)
