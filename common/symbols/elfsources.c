@@ -222,11 +222,6 @@ static size_t judge_name(const char *name)
 	return name ? n * (COMPARED_MAX + 1) + strnlen(name, COMPARED_MAX) : SIZE_MAX;
 }
 
-static union candidate candidate_of(const struct addr_item *item)
-{
-	return (union candidate){ .value = item->value };
-}
-
 static const char *name_of(struct symbol_names *names, const struct addr_item *item)
 {
 	return read_name(names, candidate_of(item).source, candidate_of(item).name);

@@ -44,6 +44,11 @@ union candidate {
 	uint64_t value;
 };
 
+static inline union candidate candidate_of(const struct addr_item *item)
+{
+	return (union candidate){ .value = item->value };
+}
+
 /* Strings of a source: in memory, or a section of a file. */
 struct source_strings {
 	char *text;	 /* ends with a zero byte; NULL: they are in the file */

@@ -38,11 +38,6 @@ struct elfsyms {
 	size_t found_bytes;
 };
 
-static union candidate candidate_of(const struct addr_item *sym)
-{
-	return (union candidate){ .value = sym->value };
-}
-
 static bool covers(const struct addr_item *sym, uint64_t addr)
 {
 	return addr - sym->addr < candidate_of(sym).size;
