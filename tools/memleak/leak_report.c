@@ -291,17 +291,15 @@ static struct block_bucket *map_buckets(const struct leak_report *report, size_t
 /* Visits the table window by window, because mapped parts count as this process's memory. */
 static int visit_blocks(struct leak_report *report)
 {
-	size_t left = report->n_buckets;
-
-	while (left) {
+	for (size_t first = 0; first < report->n_buckets; first += WINDOW_BUCKETS) {
+		size_t left = report->n_buckets - first;
 		size_t n = left < WINDOW_BUCKETS ? left : WINDOW_BUCKETS;
-		struct block_bucket *buckets = map_buckets(report, report->n_buckets - left, n);
+		struct block_bucket *buckets = map_buckets(report, first, n);
 
 		if (!buckets)
 			return -EIO;
 		blocks_visit(buckets, n, visit_block, report);
 		munmap(buckets, n * sizeof(*buckets));
-		left -= n;
 	}
 	return 0;
 }
