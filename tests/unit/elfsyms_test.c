@@ -405,22 +405,36 @@ TEST(a_broken_table_costs_its_own_names_only)
 	close(fd);
 }
 
-TEST(names_that_share_their_bytes_take_them_once)
+/*
+ * Functions or marks of a byte each, whose names are one text of `letters` letters, every second
+ * one from its letter `later` on.
+ */
+static int make_sharing(size_t n, size_t letters, uint32_t later, unsigned char bind,
+			unsigned char type)
 {
-	enum { N = 4000, LONG = 60000 };
-	struct def *defs = until_end(calloc(N, sizeof(*defs)));
-	char *name = until_end(calloc(1, LONG + 1));
+	struct def *defs = until_end(calloc(n, sizeof(*defs)));
+	char *name = until_end(calloc(1, letters + 1));
 	Elf64_Shdr *sh;
 	Elf64_Sym *syms;
 	int fd;
 
-	memset(name, 'x', LONG);
-	for (size_t i = 0; i < N; i++)
-		defs[i] = (struct def){ i ? "" : name, TEXT_ADDR + i, 1, STB_GLOBAL, STT_FUNC, 0 };
-	fd = make_elf(defs, N, ELFCLASS64, ELFDATA2LSB, EM_X86_64);
+	memset(name, 'x', letters);
+	for (size_t i = 0; i < n; i++)
+		defs[i] = (struct def){ i ? "" : name, TEXT_ADDR + i, 1, bind, type, 0 };
+	fd = make_elf(defs, n, ELFCLASS64, ELFDATA2LSB, EM_X86_64);
 	syms = (Elf64_Sym *)((char *)change(fd, &sh) + sh[3].sh_offset);
-	for (uint32_t i = 1; i <= N; i++)
-		syms[i].st_name = 1;
+	for (size_t i = 1; i <= n; i++)
+		syms[i].st_name = 1 + (uint32_t)(i % 2) * later;
+	return fd;
+}
+
+TEST(names_that_share_their_bytes_take_them_once)
+{
+	enum { N = 4000, LONG = 60000 };
+	int fd = make_sharing(N, LONG, 0, STB_GLOBAL, STT_FUNC);
+	char *name = until_end(calloc(1, LONG + 1));
+
+	memset(name, 'x', LONG);
 	es = elfsyms_load(fd, NULL);
 	CHECK_EQ(elfsyms_count(es), N);
 	CHECK_STR(name_at(TEXT_ADDR + N - 1), name);
@@ -529,21 +543,9 @@ static uint64_t bytes_read(void)
 TEST(names_without_end_are_not_read_while_symbols_are_found)
 {
 	enum { N = 2000, LONG = 1 << 20 };
-	struct def *defs = until_end(calloc(N, sizeof(*defs)));
-	char *name = until_end(calloc(1, LONG + 1));
-	uint64_t before;
-	Elf64_Shdr *sh;
-	Elf64_Sym *syms;
-	int fd;
+	int fd = make_sharing(N, LONG, LONG / 2, STB_LOCAL, STT_NOTYPE);
+	uint64_t before = bytes_read();
 
-	memset(name, 'x', LONG);
-	for (size_t i = 0; i < N; i++)
-		defs[i] = (struct def){ i ? "" : name, TEXT_ADDR + i, 1, STB_LOCAL, STT_NOTYPE, 0 };
-	fd = make_elf(defs, N, ELFCLASS64, ELFDATA2LSB, EM_X86_64);
-	syms = (Elf64_Sym *)((char *)change(fd, &sh) + sh[3].sh_offset);
-	for (uint32_t i = 1; i <= N; i++)
-		syms[i].st_name = 1 + i % 2 * (LONG / 2);
-	before = bytes_read();
 	es = elfsyms_load(fd, NULL);
 	CHECK_EQ(elfsyms_count(es), N);
 	CHECK(!before || bytes_read() - before < N * 1024);
