@@ -128,14 +128,17 @@ static bool is_same_time(const struct timespec *a, const struct timespec *b)
 }
 
 /* Ignores the change time (ctime), which also changes when the file gets or loses a name. */
+bool file_has_contents_of(int fd, const struct stat *st)
+{
+	struct stat now;
+
+	return !fstat(fd, &now) && now.st_size == st->st_size &&
+	       is_same_time(&now.st_mtim, &st->st_mtim);
+}
+
 bool file_is_unchanged(const struct file *file)
 {
-	struct stat st;
-
-	if (file->pin_fd >= 0)
-		return true;
-	return !fstat(file->fd, &st) && st.st_size == file->st.st_size &&
-	       is_same_time(&st.st_mtim, &file->st.st_mtim);
+	return file->pin_fd >= 0 || file_has_contents_of(file->fd, &file->st);
 }
 
 bool file_is_untouched(const struct file *file)

@@ -90,6 +90,9 @@ bool files_are_many(const struct files *files);
 /* Returns true if both statuses are of the same file with the same contents. */
 bool file_is_same_version(const struct stat *a, const struct stat *b);
 
+/* Returns true if the open file fd still has the contents that it had when st was its status. */
+bool file_has_contents_of(int fd, const struct stat *st);
+
 /* Returns true if the file still has the contents that it was opened with. */
 bool file_is_unchanged(const struct file *file);
 

@@ -99,23 +99,12 @@ static struct {
 	bool has_said_spent;
 } known = { .bytes = { .amount = CRC_HOURLY_BYTES, .period_ns = 3600 * NS_PER_S } };
 
-static bool is_same_time(const struct timespec *a, const struct timespec *b)
-{
-	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
-}
-
-static bool is_same_file(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
-	       is_same_time(&a->st_mtim, &b->st_mtim) && is_same_time(&a->st_ctim, &b->st_ctim);
-}
-
 static bool recall_crc(const struct stat *file, uint32_t *crc)
 {
 	bool found = false;
 
 	for (size_t i = 0; i < SUMS_KEPT && i < known.n && !found; i++) {
-		found = is_same_file(&known.sums[i].file, file);
+		found = file_is_same_version(&known.sums[i].file, file);
 		*crc = known.sums[i].crc;
 	}
 	return found;

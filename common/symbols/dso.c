@@ -533,8 +533,7 @@ static void warn_of_change(const struct dso *dso)
 	if (said)
 		return;
 	said = true;
-	msg_warn("%s: symbols missing: the file changed after its processes started",
-		 dso_name(dso));
+	msg_warn("%s: symbols missing: it, or its debug file, changed while traced", dso_name(dso));
 }
 
 /* Marks a file without symbols, or one that changed since it was opened, as useless. */
@@ -611,7 +610,7 @@ static const char *find_name(struct dso *dso, uint64_t vaddr)
 					      : elfsyms_find_readable(dso->syms, vaddr);
 }
 
-/* Finds and caches an offset's name and lines; none if the file has changed: it contains them. */
+/* Finds and caches an offset's name and lines; none if a file that they are in has changed. */
 static const struct known_name *read_tables(struct dso *dso, uint64_t offset, uint64_t vaddr)
 {
 	const struct srcframe *frames = NULL;
@@ -621,7 +620,7 @@ static const struct known_name *read_tables(struct dso *dso, uint64_t offset, ui
 		.n_frames = dso->lines ? srclines_find(dso->lines, vaddr, &frames) : 0,
 	};
 
-	if (is_open(dso) && !file_is_unchanged(dso->file)) {
+	if (is_open(dso) && !(file_is_unchanged(dso->file) && elfsyms_are_current(dso->syms))) {
 		warn_of_change(dso);
 		found = (struct known_name){ .name = NULL };
 	}

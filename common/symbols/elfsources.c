@@ -20,6 +20,7 @@
 #include "elf/elfplt.h"
 #include "elf/elfsymtab.h"
 #include "elf/unreadable.h"
+#include "process/files.h"
 #include "symbols/elfsources.h"
 
 /* ---- minidebug ---- */
@@ -243,6 +244,11 @@ const char *symbol_names_best(struct symbol_names *names, const struct addr_item
 		least = rank < least ? rank : least;
 	}
 	return name_of(names, &items[best]);
+}
+
+bool symbol_names_are_current(const struct symbol_names *names)
+{
+	return names->debug_fd < 0 || file_has_contents_of(names->debug_fd, &names->debug_status);
 }
 
 void symbol_names_free(struct symbol_names *names)
@@ -472,11 +478,11 @@ static bool open_debug(struct elfsources *s, const struct debug_place *place)
 {
 	if (place)
 		s->names.debug_fd = debugfile_open(s->file, place, &s->debug);
-	if (s->names.debug_fd >= 0 || !open_minidebug(s))
+	if (s->names.debug_fd < 0 && !open_minidebug(s))
 		return true;
-	if (place)
+	if (s->names.debug_fd < 0 && place)
 		s->names.debug_fd = debugfile_fetch(s->file, &s->debug);
-	return s->names.debug_fd >= 0;
+	return s->names.debug_fd >= 0 && !fstat(s->names.debug_fd, &s->names.debug_status);
 }
 
 /*

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "base/addrsort.h"
 #include "elf/elffile.h"
@@ -63,7 +64,8 @@ struct source_strings {
  */
 struct symbol_names {
 	struct source_strings sources[N_SOURCES];
-	int debug_fd; /* separate debug file, owned; -1: none */
+	int debug_fd;		  /* separate debug file, owned; -1: none */
+	struct stat debug_status; /* its status at open */
 	/* the part of a source's strings that was read last */
 	char *window;
 	enum symbol_source source;
@@ -115,6 +117,9 @@ const struct addr_item *elfsources_section(struct elfsources *s, uint64_t addr);
  */
 const char *symbol_names_best(struct symbol_names *names, const struct addr_item *items,
 			      size_t last);
+
+/* Returns true if there is no separate debug file, or it still has the contents of its opening. */
+bool symbol_names_are_current(const struct symbol_names *names);
 void symbol_names_free(struct symbol_names *names);
 
 #endif

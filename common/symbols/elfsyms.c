@@ -256,6 +256,11 @@ uint64_t elfsyms_vaddr(const struct elfsyms *es, uint64_t file_offset)
 	return elfsegs_vaddr(&es->segs, file_offset);
 }
 
+bool elfsyms_are_current(const struct elfsyms *es)
+{
+	return symbol_names_are_current(&es->names);
+}
+
 size_t elfsyms_count(const struct elfsyms *es)
 {
 	return es->count;

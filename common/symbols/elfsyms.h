@@ -16,6 +16,7 @@
 #ifndef ELFSYMS_H
 #define ELFSYMS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,8 +26,8 @@ struct debug_place; /* debugfile.h */
 /*
  * Reads the symbols of an open file. fd is borrowed until elfsyms_free(), because names are read
  * when they are requested. If the file may change, the caller checks after each name that it has
- * not. place: search path of separate debug files; NULL: none. Returns NULL with errno set on
- * failure.
+ * not, and elfsyms_are_current(). place: search path of separate debug files; NULL: none. Returns
+ * NULL with errno set on failure.
  */
 struct elfsyms *elfsyms_load(int fd, const struct debug_place *place);
 
@@ -54,6 +55,9 @@ const char *elfsyms_find_readable(struct elfsyms *es, uint64_t vaddr);
  * Handles files mapped in several segments at any offset. UINT64_MAX if no segment contains it.
  */
 uint64_t elfsyms_vaddr(const struct elfsyms *es, uint64_t file_offset);
+
+/* Returns false if the separate debug file has changed: names may be wrong. */
+bool elfsyms_are_current(const struct elfsyms *es);
 
 size_t elfsyms_count(const struct elfsyms *es);
 

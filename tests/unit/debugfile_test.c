@@ -11,7 +11,9 @@
 #include "process/roots.h"
 #include "symbols/debugfile.h"
 #include "symbols/elfsyms.h"
+#include "symbols/usyms.h"
 #include "folder.h"
+#include "silent.h"
 #include "unit.h"
 
 #define TEXT_ADDR 0x1000
@@ -19,7 +21,7 @@
 static const char note[] =
 	"\4\0\0\0\3\0\0\0\3\0\0\0GNU\0\xab\xcd\xef"; /* padded by its last zero */
 static const char code[64] = { (char)0xc3 };
-static const char names[] = "\0hidden";
+static const char names[] = "\0hidden\0second";
 
 static const struct image_section text = { ".text", SHT_PROGBITS, IMAGE_CODE, TEXT_ADDR,
 					   code,    sizeof(code), 0 };
@@ -55,15 +57,16 @@ static void write_file(const char *path, const void *bytes, size_t size)
 	close(fd);
 }
 
-/* With a symbol "hidden" for its code. */
+#define SYMBOL(name, addr)                                                                       \
+	{                                                                                        \
+		.st_name = (name), .st_info = ELF64_ST_INFO(STB_LOCAL, STT_FUNC), .st_shndx = 1, \
+		.st_value = (addr), .st_size = 16                                                \
+	}
+
+/* With symbols "hidden" and "second" for its code. */
 static uint8_t *make_debug(bool has_id, uint64_t text_addr, size_t *size)
 {
-	Elf64_Sym syms[] = { {},
-			     { .st_name = 1,
-			       .st_info = ELF64_ST_INFO(STB_LOCAL, STT_FUNC),
-			       .st_shndx = 1,
-			       .st_value = TEXT_ADDR,
-			       .st_size = 16 } };
+	Elf64_Sym syms[] = { {}, SYMBOL(1, TEXT_ADDR), SYMBOL(8, TEXT_ADDR + 16) };
 	struct image_section sections[] = {
 		text,
 		{ ".symtab", SHT_SYMTAB, 0, 0, syms, sizeof(syms), 3 },
@@ -280,6 +283,64 @@ TEST(looks_into_the_cache_of_debuginfod)
 	write_debug("/cache/abcdef/debuginfo", false, TEXT_ADDR);
 	CHECK_STR(name_by_id(), "");
 	unsetenv("DEBUGINFOD_CACHE_PATH");
+}
+
+/* ---- debug files that change ---- */
+
+static const struct image_section link_to_x = { ".gnu_debuglink",  SHT_PROGBITS, 0, 0,
+						"x.debug\0\0\0\0", 12,		 0 };
+
+/* Writes a file without symbols, and maps it. Returns the address of its code. */
+static uint64_t map_stripped(const char *path)
+{
+	struct image_section sections[] = { text, build_id, link_to_x };
+	const Elf64_Ehdr *header;
+	uint8_t *image;
+	size_t size;
+	void *at;
+	int fd;
+
+	image = until_end(image_make(sections, ARRAY_SIZE(sections), EM_X86_64, &size));
+	write_file(path, image, size);
+	fd = open(in_folder(path), O_RDONLY | O_CLOEXEC);
+	at = mmap(NULL, size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (at == MAP_FAILED)
+		UNIT_FAIL("cannot map");
+	header = (const Elf64_Ehdr *)image;
+	return (uintptr_t)at + ((const Elf64_Phdr *)(image + header->e_phoff))->p_offset;
+}
+
+static const char *name_at(struct usyms *us, uint64_t addr)
+{
+	struct location where;
+	const char *name;
+
+	usyms_locate(us, getpid(), 1, 0, &addr, 1, &where);
+	name = usyms_name(&where, false);
+	return name ? name : "";
+}
+
+TEST(a_debug_file_that_is_overwritten_gives_no_wrong_names)
+{
+	static const struct processes_options unfed = { .max_mappings = 1 << 16 };
+	const struct timespec tick = { .tv_nsec = 20000000 }; /* of the clock of files' times */
+	struct processes *table = processes_new(&unfed);
+	struct usyms *us = usyms_new(table, NULL);
+	uint64_t start = map_stripped("/bin/stripped");
+	size_t size;
+	uint8_t *image = make_debug(true, TEXT_ADDR, &size);
+	const char *name;
+
+	write_file("/bin/x.debug", image, size);
+	CHECK_STR(name_at(us, start), "hidden");
+	memcpy(memmem(image, size, "second", 6), "lookup", 6);
+	nanosleep(&tick, NULL);
+	write_file("/bin/x.debug", image, size);
+	CHECK(strstr(SAID(name = name_at(us, start + 16)), "or its debug file, changed"));
+	CHECK_STR(name, "");
+	usyms_free(us);
+	processes_free(table);
 }
 
 /* ---- MiniDebugInfo ---- */
