@@ -241,9 +241,11 @@ vm-deps browser-deps formats-deps package-deps: %-deps:
 	$(Q)scripts/deps build $*
 
 # Tests of what is traced by number, as a command or not at all: they may run beside the others, which trace the
-# system, compare names, or want CPUs of their own.
-LIVE_OWN := cli_test memleak_test output_test privileges_test probes_test python_calls_test python_forks_test python_lies_test \
-	    python_limits_test python_test runtimes_test symbols_test top_test unattended_test v8_test verifier_test
+# system, compare names, or want CPUs of their own. They mostly wait, so more run at a time than there are CPUs; the
+# longest first.
+LIVE_OWN := memleak_test wall_test python_test throttled_test cli_test symbols_test top_test go_test probes_test \
+	    python_forks_test unattended_test output_test v8_test java_test python_lies_test verifier_test faults_test \
+	    privileges_test python_limits_test runtimes_test python_calls_test dump_test
 
 # They take CPUs or memory away from all.
 LIVE_ALONE := hotplug_test swap_test
@@ -253,11 +255,12 @@ live: live-files ## live tests: root, real BPF, minutes (LIVE_TESTS="cli_test ..
 		$(if $(LIVE_TESTS),$(LIVE_TESTS:%=$(O)/tests/live/%),$(LIVES) tests/unit/template_test.sh)
 
 live-own: LIVE_PART := $(LIVE_OWN:%=$(O)/tests/live/%) tests/unit/template_test.sh
+live-own: LANES := -j $(shell expr $(CORES) + 1)
 live-alone: LIVE_PART := $(LIVE_ALONE:%=$(O)/tests/live/%)
 live-others: LIVE_PART := $(filter-out $(LIVE_OWN:%=$(O)/tests/live/%) $(LIVE_ALONE:%=$(O)/tests/live/%),$(LIVES))
 
 live-own live-alone live-others: live-files
-	$(Q)TRACELETS_BIN=$(O) TRACELETS_WORK=$(O)/tests/work TRACELETS_LIVE=1 CHURN=$(or $(CHURN),1000) tests/run -q -t $(LIVE_PART)
+	$(Q)TRACELETS_BIN=$(O) TRACELETS_WORK=$(O)/tests/work TRACELETS_LIVE=1 CHURN=$(or $(CHURN),1000) tests/run -q -t $(LANES) $(LIVE_PART)
 
 faults: $(O)/tests/live/faults_test $(BINS) $(WORKS) ## each tool with every fault, one at a time (FAULTS=stacks, or full): root
 	$(Q)FAULTS=$(or $(FAULTS),stacks) TRACELETS_BIN='$(O)' TRACELETS_WORK='$(O)/tests/work' $<
