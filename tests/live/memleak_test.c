@@ -303,24 +303,27 @@ static bool preload(void *arg)
 	return !setenv("LD_PRELOAD", arg, 1);
 }
 
-/* A static program's own, and those that are preloaded. */
-TEST_UNLESS(memleak_lacks, other_allocators_are_found)
+TEST_UNLESS(memleak_lacks, the_allocator_of_a_static_program_is_found)
 {
-	static const char *const libraries[] = { "libjemalloc.so.2", "libtcmalloc_minimal.so.4",
-						 "libmimalloc.so.2" };
-
 	check_all_leaks(trace(work_start("leaky_static", "all", "1"), NULL)->out);
-	for (size_t i = 0; i < ARRAY_SIZE(libraries); i++) {
-		const char *path = library_path(libraries[i]);
-
-		if (!path)
-			SKIP("needs package with %s", libraries[i]);
-		check_all_leaks(trace(work_start_in(preload, (void *)path, work_path("leaky"),
-						    ARGV("leaky", "all", "1")),
-				      NULL)
-					->out);
-	}
 }
+
+#define PRELOADED_TEST(name, library)                                                          \
+	TEST_UNLESS(memleak_lacks, name)                                                       \
+	{                                                                                      \
+		const char *path = library_path(library);                                      \
+                                                                                               \
+		if (!path)                                                                     \
+			SKIP("needs package with " library);                                   \
+		check_all_leaks(trace(work_start_in(preload, (void *)path, work_path("leaky"), \
+						    ARGV("leaky", "all", "1")),                \
+				      NULL)                                                    \
+					->out);                                                \
+	}
+
+PRELOADED_TEST(jemalloc_is_found, "libjemalloc.so.2")
+PRELOADED_TEST(tcmalloc_is_found, "libtcmalloc_minimal.so.4")
+PRELOADED_TEST(mimalloc_is_found, "libmimalloc.so.2")
 
 static void check_cxx(struct proc *work)
 {
