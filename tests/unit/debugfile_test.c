@@ -290,6 +290,14 @@ TEST(looks_into_the_cache_of_debuginfod)
 static const struct image_section link_to_x = { ".gnu_debuglink",  SHT_PROGBITS, 0, 0,
 						"x.debug\0\0\0\0", 12,		 0 };
 
+/* The coarse clock has left all files' times behind when this returns. */
+static void wait_for_tick(void)
+{
+	const struct timespec tick = { .tv_nsec = 20000000 };
+
+	nanosleep(&tick, NULL);
+}
+
 /* Writes a file without symbols, and maps it. Returns the address of its code. */
 static uint64_t map_stripped(const char *path)
 {
@@ -302,6 +310,7 @@ static uint64_t map_stripped(const char *path)
 
 	image = until_end(image_make(sections, ARRAY_SIZE(sections), EM_X86_64, &size));
 	write_file(path, image, size);
+	wait_for_tick();
 	fd = open(in_folder(path), O_RDONLY | O_CLOEXEC);
 	at = mmap(NULL, size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 	close(fd);
@@ -324,7 +333,6 @@ static const char *name_at(struct usyms *us, uint64_t addr)
 TEST(a_debug_file_that_is_overwritten_gives_no_wrong_names)
 {
 	static const struct processes_options unfed = { .max_mappings = 1 << 16 };
-	const struct timespec tick = { .tv_nsec = 20000000 }; /* of the clock of files' times */
 	struct processes *table = processes_new(&unfed);
 	struct usyms *us = usyms_new(table, NULL);
 	uint64_t start = map_stripped("/bin/stripped");
@@ -335,7 +343,7 @@ TEST(a_debug_file_that_is_overwritten_gives_no_wrong_names)
 	write_file("/bin/x.debug", image, size);
 	CHECK_STR(name_at(us, start), "hidden");
 	memcpy(memmem(image, size, "second", 6), "lookup", 6);
-	nanosleep(&tick, NULL);
+	wait_for_tick();
 	write_file("/bin/x.debug", image, size);
 	CHECK(strstr(SAID(name = name_at(us, start + 16)), "or its debug file, changed"));
 	CHECK_STR(name, "");

@@ -3,6 +3,7 @@
  * Tests of the table of processes: its answers for a time after events of mostly made-up processes.
  */
 #include "child.h"
+#include "process/mapfile.h"
 #include "process/processes.h"
 #include "unit.h"
 
@@ -342,8 +343,10 @@ static ino_t own_inode(void)
 
 /* ---- files ---- */
 
+/* By its path it is taken only if it is older than its mapping, by a tick of the clock of files. */
 static void map_new_file(void)
 {
+	const struct timespec tick = { .tv_nsec = 20000000 };
 	struct stat st;
 	int fd;
 	char *at;
@@ -352,6 +355,7 @@ static void map_new_file(void)
 	fd = mkostemp(code_path, O_CLOEXEC);
 	CHECK_EQ(ftruncate(fd, 4096), 0);
 	CHECK_EQ(fstat(fd, &st), 0);
+	nanosleep(&tick, NULL);
 	at = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 	close(fd);
 	code = (struct mapping){ .start = (uintptr_t)at,
@@ -361,12 +365,20 @@ static void map_new_file(void)
 				 .path = code_path };
 }
 
+static bool can_use_map_files(void)
+{
+	char path[80];
+
+	snprintf(path, sizeof(path), "/proc/self/map_files/%llx-%llx",
+		 (unsigned long long)code.start, (unsigned long long)code.end);
+	return !access(path, R_OK);
+}
+
 /* As an event may tell it of overlayfs: with another device. False: that is not possible here. */
 static bool map_elsewhere(void)
 {
 	struct mappings maps;
 	const struct mapping *m;
-	char path[80];
 	bool is_known;
 
 	map_new_file();
@@ -374,10 +386,8 @@ static bool map_elsewhere(void)
 	m = mappings_find(&maps, code.start);
 	is_known = m && m->dev == code.dev;
 	mappings_free(&maps);
-	snprintf(path, sizeof(path), "/proc/self/map_files/%llx-%llx",
-		 (unsigned long long)code.start, (unsigned long long)code.end);
 	code.dev++;
-	return is_known && !access(path, R_OK);
+	return is_known && can_use_map_files();
 }
 
 static void count_open(struct file *file, void *arg)
@@ -407,9 +417,10 @@ static bool has_open_file(pid_t pid, uint64_t time_ns)
 /* A file that was opened early is readable when no process has it any more. */
 TEST(files_are_met_once_and_stay_open)
 {
-	uint64_t now_ns = clock_now_ns();
+	uint64_t now_ns;
 
 	map_new_file();
+	now_ns = clock_now_ns();
 	processes_exec(table, getpid(), now_ns);
 	CHECK_EQ(count_met(getpid()), 0);
 	processes_map(table, getpid(), &code, now_ns + 1);
@@ -461,6 +472,46 @@ TEST(a_file_of_another_device_stays_with_who_had_it)
 	CHECK(!has_open_file(other, now_ns + 3));
 	CHECK(has_open_file(child, now_ns + 2));
 	CHECK(has_open_file(getpid(), now_ns + 3));
+}
+
+/* As root may have to read it: a process of the file's user copies it. */
+TEST(a_mapped_file_can_be_copied)
+{
+	char bytes[6] = "";
+	struct stat st;
+	int fd, pin_fd;
+
+	map_new_file();
+	fd = open(code_path, O_WRONLY | O_CLOEXEC);
+	CHECK_EQ(write(fd, "known", 5), 5);
+	close(fd);
+	CHECK_EQ(mapfile_copy(getpid(), &code, 4095, &st, &pin_fd),
+		 can_use_map_files() ? -EFBIG : -EACCES);
+	CHECK_EQ(pin_fd, -1);
+	if (!can_use_map_files())
+		SKIP("no map_files");
+	fd = mapfile_copy(getpid(), &code, 4096, &st, &pin_fd);
+	CHECK_EQ(pread(fd, bytes, 5, 0), 5);
+	CHECK_STR(bytes, "known");
+	CHECK_EQ(lseek(fd, 0, SEEK_END), 4096);
+	CHECK_EQ(st.st_ino, code.ino);
+	close(fd);
+	close(pin_fd);
+	code.ino++;
+	CHECK_EQ(mapfile_copy(getpid(), &code, 4096, &st, &pin_fd), -ESTALE);
+}
+
+TEST(descriptors_of_a_process_are_closed_with_it)
+{
+	uint64_t now_ns = clock_now_ns();
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	map_new_file();
+	run_and_map(NOBODY, &code, now_ns);
+	processes_find(table, NOBODY)->perf_map_fd = fd;
+	processes_exit(table, NOBODY, now_ns + 1);
+	processes_clear(table);
+	CHECK_EQ(fcntl(fd, F_GETFD), -1);
 }
 
 TEST(a_mapping_has_its_file_for_as_long_as_it_is_known)

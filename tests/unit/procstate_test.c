@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 #include "process/procmaps.h"
 #include "process/procstate.h"
@@ -45,6 +46,29 @@ TEST(a_process_that_cannot_be_asked_has_not_ended)
 	CHECK(!has_ended);
 	CHECK(child_has_ended);
 	waitpid(pid, NULL, 0);
+}
+
+static void sleep_long(void)
+{
+	syscall(SYS_nanosleep, &(struct timespec){ .tv_sec = 1000 }, NULL);
+}
+
+TEST(the_call_of_a_waiting_thread_is_read)
+{
+	struct thread_call call = {};
+	pid_t pid = start_child_with(sleep_long);
+	bool may;
+
+	while ((may = thread_call_read(&call, pid, pid)) && call.number != SYS_nanosleep)
+		sched_yield();
+	end_child(pid);
+	if (!may)
+		SKIP("calls of others can't be read");
+	CHECK_EQ(call.abi, CALL_NATIVE);
+	CHECK(call.is_off_cpu && call.sp && call.pc);
+	CHECK_EQ(call.args[1], 0);
+	CHECK(!thread_call_read(&call, pid, pid));
+	CHECK_EQ(call.number, -2);
 }
 
 TEST(a_name_may_hold_newlines)
