@@ -11,6 +11,7 @@
 #include "process/roots.h"
 #include "symbols/debugfile.h"
 #include "symbols/elfsyms.h"
+#include "symbols/srclines.h"
 #include "symbols/usyms.h"
 #include "folder.h"
 #include "silent.h"
@@ -119,6 +120,7 @@ static const char *name_with(const struct image_section *extra, bool has_id, con
 	found = es ? elfsyms_find(es, TEXT_ADDR + 5, NULL) : "(cannot load)";
 	snprintf(name, sizeof(name), "%s", found ? found : "");
 	elfsyms_free(es);
+	CHECK(!srclines_open(fd, &place, false, NULL));
 	close(fd);
 	return name;
 }
