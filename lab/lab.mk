@@ -46,7 +46,7 @@ $(filter-out %/many-1.so,$(MANY_LIBS)): $(O)/lab/bench/many-1.so
 BENCH_FILES  := $(addprefix $(O)/,$(addprefix lab/bench/,bench formats many mapper symbols) tests/symbols/compare \
 		tests/work/nofp) $(MANY_LIBS)
 GROWTH_FILES := $(addprefix $(O)/lab/bench/,beside many-1.so town)
-GO_FILES     := $(addprefix $(O)/lab/go/,heaps names stacks steps)
+GO_FILES     := $(addprefix $(O)/lab/,go/heaps go/names go/stacks steps/steps)
 PROBE_FILES  := $(addprefix $(O)/lab/probes/,cost entries)
 
 $(O)/lab/probes/cost: $(PARTS)/skel/probes.skel.h

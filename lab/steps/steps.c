@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Stacks at every instruction of a Go program:
+ * Stacks at every instruction of a program:
  *
  *	steps NUMBER PROGRAM ARGUMENT...
+ *	steps NUMBER -t THREAD PID
  *
- * single-steps all of the program's threads and keeps, of each, the calls that it is in: a call
- * puts a return address below the caller's frame, its return takes it away. After each instruction
- * the tools' walker has to find the same callers, and the same canonical frame addresses. When a
- * thread changes stacks, by moving something into rsp, what was known of it is forgotten.
+ * single-steps all of the program's threads, or the thread of that name in a process that runs, and
+ * keeps, of each, the calls that it is in: a call puts a return address below the caller's frame,
+ * its return takes it away. After each instruction the tools' walker has to find the same callers,
+ * and the same canonical frame addresses. When a thread changes stacks, by moving something into
+ * rsp, what was known of it is forgotten.
  */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,12 +21,17 @@
 
 #include "abi/stack.h"
 #include "elf/x86_decode.h"
-#include "traced.h"
+#include "process/procmaps.h"
+#include "process/procstate.h"
+#include "runtimes/runtimes.h"
+#include "unwind/cfi.h"
+#include "../go/traced.h"
 
 #define THREADS_MAX 64
 #define CALLS_MAX   4096
 #define COMPARED    6 /* callers, of each stack */
 #define SHOWN_MAX   20
+#define FRESH_STEPS 10000 /* after so many, what the runtime has made meanwhile is looked up */
 
 struct call {
 	uint64_t cfa, return_address;
@@ -41,9 +49,79 @@ struct subject {
 	struct traced program;
 	size_t n_threads;
 	struct thread threads[THREADS_MAX];
-	unsigned long n_steps, wanted, n_checked, n_short, n_wrong;
-	uint64_t sps[COMPARED + 2];
+	unsigned long n_steps, wanted, n_checked, n_short, n_wrong, n_cut;
+	uint64_t sps[STACK_DEPTH];
+	/* the process's runtime */
+	struct runtime_instance instance; /* file NULL: none that is walked */
+	struct runtime_process runtime;
+	struct unwind_run rows;
 };
+
+/* ---- the runtime ---- */
+
+static struct runtime_file *recognize(const struct mapping *m, uint64_t *bias)
+{
+	struct runtime_file *file = NULL;
+	struct elfsegs segs = {};
+	struct elf64 elf;
+	int fd = open(m->path, O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0 && !elf64_open(&elf, fd) && !elfsegs_read_elf(&segs, &elf)) {
+		file = runtime_recognize(&elf);
+		*bias = m->start - elfsegs_vaddr(&segs, m->offset);
+	}
+	if (fd >= 0)
+		close(fd);
+	return file;
+}
+
+/* Recognizes the runtime among the process's files. */
+static bool find_runtime(struct subject *s, pid_t pid)
+{
+	struct mappings maps;
+
+	if (mappings_read(&maps, pid))
+		return false;
+	for (size_t i = 0; i < maps.count && !s->instance.file; i++)
+		s->instance.file = recognize(&maps.items[i], &s->instance.bias);
+	mappings_free(&maps);
+	s->instance.pid = pid;
+	return s->instance.file && !s->instance.file->refused;
+}
+
+static void append_row(uint64_t address, const struct unwind_rule *rule, void *arg)
+{
+	cfi_append(arg, address, rule);
+}
+
+static void make_rows(struct subject *s)
+{
+	struct cfi_table table = {};
+
+	if (!s->instance.file->code->add_rows)
+		return;
+	unwind_tables_remove(s->program.own->tables, &s->rows, 0);
+	s->rows = (struct unwind_run){};
+	s->instance.file->code->add_rows(&s->instance, &s->runtime,
+					 &(struct runtime_rows){ append_row, &table });
+	if (table.count)
+		unwind_tables_add(s->program.own->tables, &table, &s->rows);
+	s->runtime.rules = (struct runtime_table){ .start = s->rows.page_base << UNWIND_PAGE_SHIFT,
+						   .first_page = s->rows.first_page,
+						   .n_pages = s->rows.n_pages };
+	cfi_free(&table);
+}
+
+static bool look_at_runtime(struct subject *s)
+{
+	if (s->instance.file->code->describe(&s->instance, &s->runtime))
+		return false;
+	make_rows(s);
+	s->runtime.kind = s->instance.file->kind;
+	s->program.view.runtime = &s->runtime;
+	s->program.view.leave = s->instance.file->code->leave;
+	return true;
+}
 
 /* ---- what an instruction does to the stack ---- */
 
@@ -138,7 +216,7 @@ static void show(const struct subject *s, const struct thread *t, const uint64_t
 		       (unsigned long long)call->cfa);
 	}
 	printf("\n  ours: ");
-	for (size_t i = 1; i < n; i++)
+	for (size_t i = 1; i < n && i <= COMPARED; i++)
 		printf(" %llx@%llx", (unsigned long long)stack_address(words[i]),
 		       (unsigned long long)s->sps[i]);
 	printf("\n");
@@ -146,14 +224,15 @@ static void show(const struct subject *s, const struct thread *t, const uint64_t
 
 static void check(struct subject *s, struct thread *t, const struct user_regs_struct *now)
 {
-	uint64_t words[COMPARED + 2];
+	uint64_t words[STACK_DEPTH];
 	struct unwind_regs regs;
 	int reason;
 	size_t n, i = 1;
 
 	memcpy(&regs, now, sizeof(regs)); /* in the kernel's order, and the base of fs behind it */
-	n = unwind_walk_remote(&s->program.view, &regs, words, COMPARED + 1, &reason);
-	for (; i < n && i <= t->n_calls; i++) {
+	n = unwind_walk_remote(&s->program.view, &regs, words, STACK_DEPTH, &reason);
+	s->n_cut += reason != UNWIND_COMPLETE;
+	for (; i < n && i <= t->n_calls && i <= COMPARED; i++) {
 		const struct call *call = &t->calls[t->n_calls - i];
 
 		if (stack_address(words[i]) == call->return_address && s->sps[i] == call->cfa)
@@ -190,6 +269,11 @@ static int on_stop(struct subject *s, struct thread *t, int status)
 		t->is_known = false;
 		return number == SIGTRAP || number == SIGSTOP ? 0 : number;
 	}
+	if (s->instance.file && s->n_steps % FRESH_STEPS == 0) {
+		s->program.view.tables = NULL;
+		unwind_procs_exec(s->program.own->procs, s->program.pid);
+		look_at_runtime(s);
+	}
 	traced_look(&s->program);
 	follow(s, t, &now);
 	t->ip = now.rip;
@@ -216,22 +300,57 @@ static void run(struct subject *s)
 	}
 }
 
+/* Stops the process's thread of that name; the others go on. */
+static bool begin_thread(struct subject *s, const char *name, pid_t pid)
+{
+	size_t n;
+	pid_t *tids = thread_list(pid, &n);
+	bool is_stopped = false;
+	int status;
+
+	s->program.own = own_tables_new();
+	s->program.pid = pid;
+	for (size_t i = 0; tids && i < n && !is_stopped; i++) {
+		char *comm = thread_file(pid, tids[i], "comm");
+
+		if (comm && !strncmp(comm, name, strlen(name)) && comm[strlen(name)] == '\n')
+			is_stopped = !ptrace(PTRACE_SEIZE, tids[i], NULL, 0) &&
+				     !ptrace(PTRACE_INTERRUPT, tids[i], NULL, 0) &&
+				     waitpid(tids[i], &status, __WALL) == tids[i] &&
+				     !ptrace(PTRACE_SINGLESTEP, tids[i], NULL, 0);
+		free(comm);
+	}
+	free(tids);
+	return is_stopped && find_runtime(s, pid) && look_at_runtime(s);
+}
+
+static bool begin(struct subject *s, int argc, char **argv)
+{
+	s->program.view.sps = s->sps;
+	s->wanted = argc > 2 ? strtoul(argv[1], NULL, 10) : 0;
+	if (!s->wanted)
+		return false;
+	if (argc == 5 && !strcmp(argv[2], "-t"))
+		return begin_thread(s, argv[3], atoi(argv[4]));
+	return traced_begin(&s->program, argv + 2) &&
+	       !ptrace(PTRACE_SINGLESTEP, s->program.pid, NULL, 0);
+}
+
 int main(int argc, char **argv)
 {
 	struct subject *s = mem_zalloc(1, sizeof(*s));
 	unsigned long wrong;
 
-	s->program.view.sps = s->sps;
-	s->wanted = argc > 2 ? strtoul(argv[1], NULL, 10) : 0;
-	if (!s->wanted || !traced_begin(&s->program, argv + 2) ||
-	    ptrace(PTRACE_SINGLESTEP, s->program.pid, NULL, 0)) {
-		fprintf(stderr, "usage: steps NUMBER PROGRAM ARGUMENT...\n");
+	if (!begin(s, argc, argv)) {
+		fprintf(stderr, "usage: steps NUMBER PROGRAM ARGUMENT...\n"
+				"       steps NUMBER -t THREAD PID\n");
 		return 2;
 	}
 	run(s);
 	kill(s->program.pid, SIGKILL);
-	printf("%lu instructions, %lu with callers that are known: %lu wrong, %lu without a rule\n",
-	       s->n_steps, s->n_checked, s->n_wrong, s->n_short);
+	printf("%lu instructions, %lu with callers that are known: %lu wrong, %lu without a rule, "
+	       "%lu incomplete\n",
+	       s->n_steps, s->n_checked, s->n_wrong, s->n_short, s->n_cut);
 	wrong = s->n_wrong + (s->n_checked < s->wanted);
 	own_tables_free(s->program.own);
 	free(s);
