@@ -390,6 +390,7 @@ struct task_struct {
 	struct sched_info sched_info;
 	unsigned long nvcsw;
 	unsigned long nivcsw;
+	u64 start_time;
 	void *stack;
 	char comm[16];
 	u64 self_exec_id; /* 64 bits since 5.7 */

@@ -94,11 +94,11 @@ struct v8_text {
 /* Definition of a function's word: see struct runtime_def. */
 struct v8_def {
 	struct runtime_def def;
+	__u64 owner;	      /* hash of process and thread */
 	__u64 shared, script; /* SharedFunctionInfo and Script at the time of the read, tagged */
 	__u32 script_id;      /* 0: no script */
 	__u32 literal_id;
 	__s32 begin; /* position in the script's source; -1: unknown */
-	__u32 tid;
 	struct v8_text name_text, file_text;
 	__u8 name[V8_NAME_BYTES];
 	__u8 file[V8_FILE_BYTES]; /* the script's name; if too long, its end */

@@ -388,14 +388,14 @@ V8_INLINE void v8_end_text(struct v8_walk *w)
 }
 
 /* Begins the definition of the function whose fingerprint was computed last. */
-V8_INLINE void v8_begin_definition(struct v8_walk *w, __u32 tgid, __u32 tid)
+V8_INLINE void v8_begin_definition(struct v8_walk *w, __u32 tgid)
 {
 	struct v8_def *def = &w->def;
 
 	def->def.word = v8_function_word(w->fingerprint);
 	def->def.fingerprint = w->fingerprint;
 	def->def.tgid = tgid;
-	def->tid = tid;
+	def->owner = w->owner;
 	def->shared = w->shared_at;
 	def->script = 0;
 	def->script_id = w->script_id;

@@ -40,6 +40,15 @@ static __always_inline struct runtime_walk *runtime_walk_of(__u32 slot, __u32 ki
 	return RUNTIME_HAS(kinds) ? bpf_map_lookup_elem(&runtime_walks, &slot) : NULL;
 }
 
+/* Returns a number that no other thread ever has: the kernel reuses the ids of ended threads. */
+static __always_inline __u64 runtime_thread(void)
+{
+	struct task_struct *task = current_task();
+	__u64 start = HAS_TYPED_CURRENT ? task->start_time : BPF_CORE_READ(task, start_time);
+
+	return runtime_mix(start, (__u32)bpf_get_current_pid_tgid());
+}
+
 /* ---- definitions ---- */
 
 /* Set-associative cache of fingerprints of recently sent functions. */

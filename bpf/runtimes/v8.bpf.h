@@ -71,7 +71,7 @@ __noinline int v8_define_name(__u32 slot)
 
 	if (!naming || !scratch)
 		return 0;
-	v8_begin_definition(&naming->walk, scratch->def.tgid, (__u32)bpf_get_current_pid_tgid());
+	v8_begin_definition(&naming->walk, scratch->def.tgid);
 	v8_begin_text(&naming->walk, v8_find_name(&naming->walk));
 	return v8_seek_text(slot);
 }
@@ -371,7 +371,7 @@ static __always_inline void v8_begin(struct v8_walk *w, const struct runtime_pro
 		w->number = bpf_ktime_get_ns();
 	}
 	w->number++;
-	w->owner = runtime_mix(process->serial, (__u32)bpf_get_current_pid_tgid());
+	w->owner = runtime_mix(process->serial, runtime_thread());
 }
 
 /* Names the frames that run functions of V8. */

@@ -84,7 +84,7 @@ static __always_inline bool stack_start_is(const struct stack_start *a, const st
 /* Returns a number for the current thread; never 0. */
 static __always_inline __u64 stack_memory_thread(void)
 {
-	return runtime_mix(current_thread_base(), (__u32)bpf_get_current_pid_tgid()) | 1;
+	return runtime_mix(runtime_thread(), current_thread_base()) | 1;
 }
 
 /* Returns the place of the element that a selector's value leads to. */

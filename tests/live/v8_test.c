@@ -159,6 +159,49 @@ TEST_UNLESS(lacks_node, a_command_has_functions_from_its_first_millisecond)
 	CHECK_HAS(tool->out, " (node:internal/modules/cjs/loader)");
 }
 
+#define LAST_ID "/proc/sys/kernel/ns_last_pid"
+
+static const char *lacks_ids(void)
+{
+	return access(LAST_ID, W_OK) ? "needs a writable " LAST_ID : lacks_node();
+}
+
+/* A worker waits in early(). Later ones start until one has its id: that one waits in later(). */
+static const char workers[] =
+	"const { Worker } = require('node:worker_threads');\n"
+	"const run = (name, wanted) => new Promise((done) => {\n"
+	"  let id;\n"
+	"  new Worker(`\n"
+	"    const id = +require('fs').readlinkSync('/proc/thread-self').split('/').pop();\n"
+	"    const cell = new Int32Array(new SharedArrayBuffer(4));\n"
+	"    function ${name}(ms) { Atomics.wait(cell, 0, 0, ms); }\n"
+	"    for (let i = 0; i < 40 && (!${wanted} || id === ${wanted}); i++)\n"
+	"      ${name}(5);\n"
+	"    require('worker_threads').parentPort.postMessage(id);\n"
+	"  `, { eval: true }).on('message', (n) => id = n).on('exit', () => done(id));\n"
+	"});\n"
+	"(async () => {\n"
+	"  const fs = require('fs'), first = await run('early', 0);\n"
+	"  const last = fs.readFileSync('" LAST_ID "');\n"
+	"  for (let i = 0, id = 0; i < 100 && id !== first; i++) {\n"
+	"    fs.writeFileSync('" LAST_ID "', String(first - 1));\n"
+	"    id = await run('later', first);\n"
+	"  }\n"
+	"  fs.writeFileSync('" LAST_ID "', last);\n"
+	"})();\n";
+
+/* The numbers of scripts and functions begin again in each worker. */
+TEST_UNLESS(lacks_ids, a_thread_with_the_id_of_an_earlier_one_has_its_own_functions)
+{
+	const char *path = text_of("%s/%s", folder_make(), "workers.js");
+	struct proc *tool;
+
+	CHECK(file_write(path, workers));
+	tool = tool_run("offcputime", "-U", "-f", "--", NODE, path);
+	CHECK_HAS(tool->out, ";early (");
+	CHECK_HAS(tool->out, ";later (");
+}
+
 /* Frames and functions with their lines need more words than a stack has. */
 TEST_UNLESS(lacks_node, a_stack_whose_functions_do_not_fit_is_too_deep)
 {

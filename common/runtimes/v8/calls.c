@@ -28,7 +28,8 @@
 
 /* Part of a definition that its function retains, in runtime_function.lines. */
 struct about {
-	uint32_t tid, script_id, literal_id;
+	uint64_t owner; /* see struct v8_def */
+	uint32_t script_id, literal_id;
 	bool is_incomplete; /* the definition lacks the name: it is too long, or there is none */
 	uint64_t shared;
 };
@@ -36,7 +37,8 @@ struct about {
 /* A name, identified by the function's thread, script and literal. */
 struct known {
 	struct hashlink link;
-	uint32_t tid, script_id, literal_id;
+	uint64_t owner;
+	uint32_t script_id, literal_id;
 	char *name, *file; /* file NULL: none */
 };
 
@@ -140,35 +142,35 @@ static char *name_by_location(struct v8_calls *calls, const struct v8_def *def, 
 	return mem_printf("%s:%u:%u", path_source(file), at.line, at.column);
 }
 
-static uint64_t hash_known(uint32_t tid, uint32_t script_id, uint32_t literal_id)
+static uint64_t hash_known(uint64_t owner, uint32_t script_id, uint32_t literal_id)
 {
-	return hash_add(hash_add(tid, script_id), literal_id);
+	return hash_add(hash_add(owner, script_id), literal_id);
 }
 
-static struct known *find_known(const struct v8_calls *calls, uint32_t tid, uint32_t script_id,
+static struct known *find_known(const struct v8_calls *calls, uint64_t owner, uint32_t script_id,
 				uint32_t literal_id)
 {
 	for_each_linked(struct known, known, link, &calls->known,
-			hash_known(tid, script_id, literal_id))
-		if (known->tid == tid && known->script_id == script_id &&
+			hash_known(owner, script_id, literal_id))
+		if (known->owner == owner && known->script_id == script_id &&
 		    known->literal_id == literal_id)
 			return known;
 	return NULL;
 }
 
 /* Returns the name of a function of a thread, by its SharedFunctionInfo. NULL: not a function. */
-static struct known *name_function(struct v8_calls *calls, uint64_t shared, uint32_t tid)
+static struct known *name_function(struct v8_calls *calls, uint64_t shared, uint64_t owner)
 {
 	struct known *known;
 	struct v8_def def;
 
 	if (!v8_define_remote(calls->heap.pid, &calls->heap.v8->layout, shared, &def))
 		return NULL;
-	known = find_known(calls, tid, def.script_id, def.literal_id);
+	known = find_known(calls, owner, def.script_id, def.literal_id);
 	if (known)
 		return known;
 	known = mem_zalloc(1, sizeof(*known));
-	known->tid = tid;
+	known->owner = owner;
 	known->script_id = def.script_id;
 	known->literal_id = def.literal_id;
 	known->file = decode(&def.file_text, def.file, V8_FILE_END_BYTES);
@@ -180,7 +182,7 @@ static struct known *name_function(struct v8_calls *calls, uint64_t shared, uint
 	if (!known->name)
 		known->name = name_by_location(calls, &def, known->file);
 	hashtable_add(&calls->known, &known->link,
-		      hash_known(tid, known->script_id, known->literal_id));
+		      hash_known(owner, known->script_id, known->literal_id));
 	return known;
 }
 
@@ -197,7 +199,7 @@ struct runtime_function *v8_function_read(const struct runtime_def *header, size
 	f = mem_zalloc(1, sizeof(*f) + sizeof(about));
 	f->name = decode(&def->name_text, def->name, V8_NAME_BYTES - 1);
 	f->file = decode(&def->file_text, def->file, V8_FILE_END_BYTES);
-	about = (struct about){ .tid = def->tid,
+	about = (struct about){ .owner = def->owner,
 				.script_id = def->script_id,
 				.literal_id = def->literal_id,
 				.is_incomplete = !f->name || def->file_text.is_rope,
@@ -213,7 +215,7 @@ struct runtime_function *v8_function_read(const struct runtime_def *header, size
 
 static bool is_of(const struct known *known, const struct about *about)
 {
-	return known && known->tid == about->tid && known->script_id == about->script_id &&
+	return known && known->owner == about->owner && known->script_id == about->script_id &&
 	       known->literal_id == about->literal_id;
 }
 
@@ -246,7 +248,7 @@ static void find_inlined(struct v8_calls *calls, const struct about *about,
 	size_t n = v8_code_frames(&calls->heap, code, result->pc, frames);
 
 	for (size_t i = 0; i < n; i++) {
-		struct known *known = name_function(calls, frames[i].shared, about->tid);
+		struct known *known = name_function(calls, frames[i].shared, about->owner);
 
 		if (!known || (i + 1 == n && !is_of(known, about)))
 			return;
@@ -271,7 +273,7 @@ static struct result *make_result(struct v8_calls *calls, const struct about *ab
 	result->word = word;
 	result->pc = pc;
 	result->time_ns = clock_now_ns();
-	if (v8_code_find(&calls->heap, about->tid, pc - 1, &code) && code.shared &&
+	if (v8_code_find(&calls->heap, about->owner, pc - 1, &code) && code.shared &&
 	    peek_all(calls->heap.pid, code.object - 1, result->code, CODE_BYTES)) {
 		result->object = code.object;
 		result->start = code.start;
@@ -334,9 +336,9 @@ static bool add_leaf(struct v8_calls *calls, const struct about *about, uint64_t
 	struct v8_machine_code code;
 	struct known *known;
 
-	if (!v8_code_find(&calls->heap, about->tid, pc, &code) || !code.shared)
+	if (!v8_code_find(&calls->heap, about->owner, pc, &code) || !code.shared)
 		return false;
-	known = name_function(calls, code.shared, about->tid);
+	known = name_function(calls, code.shared, about->owner);
 	if (known && !is_of(known, about))
 		add_call(frame, known, 0);
 	return is_of(known, about);
@@ -363,8 +365,8 @@ static struct known *find_own(struct v8_calls *calls, const struct about *about)
 
 	if (!about->is_incomplete || !about->script_id)
 		return NULL;
-	known = find_known(calls, about->tid, about->script_id, about->literal_id);
-	known = known ? known : name_function(calls, about->shared, about->tid);
+	known = find_known(calls, about->owner, about->script_id, about->literal_id);
+	known = known ? known : name_function(calls, about->shared, about->owner);
 	return is_of(known, about) ? known : NULL;
 }
 

@@ -82,19 +82,19 @@ bool v8_code_is_at(const struct v8_heap *heap, uint64_t object, uint64_t start)
 }
 
 /* Returns the map of a thread's machine code; 0: unknown. */
-static uint64_t known_map(const struct v8_heap *heap, uint32_t tid)
+static uint64_t known_map(const struct v8_heap *heap, uint64_t owner)
 {
 	for (size_t i = 0; i < V8_CODE_MAPS; i++)
-		if (heap->code_maps[i].map && heap->code_maps[i].tid == tid)
+		if (heap->code_maps[i].map && heap->code_maps[i].owner == owner)
 			return heap->code_maps[i].map;
 	return 0;
 }
 
-static void remember_map(struct v8_heap *heap, uint32_t tid, uint64_t map)
+static void remember_map(struct v8_heap *heap, uint64_t owner, uint64_t map)
 {
 	size_t i = heap->n_code_maps++ % V8_CODE_MAPS;
 
-	heap->code_maps[i].tid = tid;
+	heap->code_maps[i].owner = owner;
 	heap->code_maps[i].map = map;
 }
 
@@ -102,11 +102,11 @@ static void remember_map(struct v8_heap *heap, uint32_t tid, uint64_t map)
  * Instructions are aligned, and the head precedes them: goes down until a word is a map of code.
  * Most words are not even pointers.
  */
-bool v8_code_find(struct v8_heap *heap, uint32_t tid, uint64_t pc, struct v8_machine_code *code)
+bool v8_code_find(struct v8_heap *heap, uint64_t owner, uint64_t pc, struct v8_machine_code *code)
 {
 	const struct v8_version *v = heap->v8->version;
 	uint32_t align = v->code_start ? 64 : 32;
-	uint64_t start = pc & ~(uint64_t)(align - 1), page = 1, map, known = known_map(heap, tid);
+	uint64_t start = pc & ~(uint64_t)(align - 1), page = 1, map, known = known_map(heap, owner);
 	uint8_t bytes[PAGE];
 
 	for (uint64_t end = start - MAX_CODE_BYTES; start > end; start -= align) {
@@ -121,7 +121,7 @@ bool v8_code_find(struct v8_heap *heap, uint32_t tid, uint64_t pc, struct v8_mac
 		if ((known && map != known) || !v8_is_object(map) || !read_head(heap, head, code))
 			continue;
 		if (!known)
-			remember_map(heap, tid, map);
+			remember_map(heap, owner, map);
 		if (pc - code->start > code->size)
 			return false;
 		code->shared = find_shared(heap, code);

@@ -28,8 +28,8 @@ struct v8_machine_code {
 	uint8_t kind;
 };
 
-/* Finds the code that contains an address, for a thread that runs it. False: no such code. */
-bool v8_code_find(struct v8_heap *heap, uint32_t tid, uint64_t pc, struct v8_machine_code *code);
+/* Finds the code that contains an address, for the thread that runs it. False: no such code. */
+bool v8_code_find(struct v8_heap *heap, uint64_t owner, uint64_t pc, struct v8_machine_code *code);
 
 /* Returns true if a Code's instructions still begin at `start`. */
 bool v8_code_is_at(const struct v8_heap *heap, uint64_t object, uint64_t start);

@@ -23,7 +23,7 @@ struct v8_heap {
 	 * latest threads; map 0: unknown
 	 */
 	struct {
-		uint32_t tid;
+		uint64_t owner;
 		uint64_t map;
 	} code_maps[V8_CODE_MAPS];
 	size_t n_code_maps; /* number of maps found so far */

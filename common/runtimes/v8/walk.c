@@ -41,9 +41,9 @@ static void seek_text(struct v8_walk *w, uint64_t string)
 }
 
 /* Defines the function in w->shared. */
-static void define(struct v8_walk *w, uint32_t tgid, uint32_t tid)
+static void define(struct v8_walk *w, uint32_t tgid)
 {
-	v8_begin_definition(w, tgid, tid);
+	v8_begin_definition(w, tgid);
 	w->def.def.kind = STACK_FUNCTION;
 	w->def.def.runtime = RUNTIME_V8;
 	seek_text(w, v8_find_name(w));
@@ -67,7 +67,7 @@ bool v8_define_remote(pid_t pid, const struct v8_layout *layout, uint64_t shared
 		  v8_is_shared(w, w->shared[0]);
 	if (is_good) {
 		v8_fingerprint(w);
-		define(w, (uint32_t)pid, (uint32_t)pid);
+		define(w, (uint32_t)pid);
 		*def = w->def;
 	}
 	free(naming);
@@ -116,7 +116,7 @@ static void name_frame(struct naming *naming, size_t i)
 	if (!read_slots(naming, i, slots) || !v8_read_shared(w, slots[V8_BELOW]))
 		return;
 	fingerprint = v8_fingerprint(w);
-	define(w, thread->tgid, (uint32_t)thread->tid);
+	define(w, thread->tgid);
 	thread->definer.define(&w->def.def, sizeof(w->def), thread->definer.arg);
 	index = i ? 0 : v8_return_of_leaf(w, thread->sps[0]);
 	if (!index && thread->lines)
