@@ -72,6 +72,7 @@ struct hotspot_def {
 	char method_name[HOTSPOT_METHOD_BYTES];
 };
 
+#define HOTSPOT_TEXT_BYTES  64 /* of a name, which identify a method */
 #define HOTSPOT_CODE_BYTES  128
 #define HOTSPOT_FRAME_WORDS 12 /* words of an interpreted frame, from rbp - 80 on */
 
@@ -85,16 +86,16 @@ struct hotspot_walk {
 	__u64 method;	    /* struct Method; 0: a stub */
 	__u64 constant_at;  /* the method's ConstMethod */
 	__u64 pool, holder; /* its constant pool, and its class */
-	__u64 symbol;	    /* the class's name */
-	__u64 symbol_end;   /* the class name's last letters */
+	/* names of the class and of the method (Symbol), and a digest of both */
+	__u64 class_symbol, method_symbol, names;
+	__u64 text[2 * HOTSPOT_TEXT_BYTES / 8]; /* the first half has the last letters of a name */
 	__u64 fingerprint;
 	__u32 compile_id;
 	__s32 position;	   /* in an interpreted method's bytecode; negative: unknown */
 	__u32 frame_bytes; /* 0: unknown */
 	__u32 to_cfa;	   /* bytes from sp to the caller's stack */
 	__u32 slot;
-	__u16 length; /* scratch, like the following member */
-	__u8 call[8];
+	__u8 call[8];	  /* scratch */
 	__s32 moved;	  /* scratch of the following member */
 	__s32 dropped;	  /* bytes that an interrupted method will drop from its stack */
 	__s32 bp_off;	  /* location of a saved rbp, from the CFA; 0: next to the return address */

@@ -599,29 +599,30 @@ UNWIND_INLINE int hotspot_leave_method(struct unwind_state *s, struct hotspot_wa
 
 #define hotspot_constant(w, type, field) (*(type *)((w)->constant + ((w)->layout.field & 127)))
 
-/* Reads what identifies a method: its parts' addresses, and the end of its class's name. */
+/* Returns the address of the pool's word for the method's name. */
+UNWIND_INLINE __u64 hotspot_name_at(const struct hotspot_walk *w)
+{
+	return w->pool + w->layout.pool_bytes + 8ULL * hotspot_constant(w, __u16, const_name);
+}
+
+/* Reads the addresses of a method's parts and names. */
 UNWIND_INLINE bool hotspot_read_method(struct unwind_state *s, struct hotspot_walk *w)
 {
 	const struct hotspot_layout *l = &w->layout;
-	__u16 n;
 
-	w->length = 0;
 	if (w->method & 7 || !unwind_read(s, &w->constant_at, 8, w->method + l->method_const) ||
 	    !unwind_read(s, w->constant, HOTSPOT_CONST_BYTES, w->constant_at))
 		return false;
 	w->pool = hotspot_constant(w, __u64, const_pool);
-	if (!unwind_read(s, &w->holder, 8, w->pool + l->pool_holder) ||
-	    !unwind_read(s, &w->symbol, 8, w->holder + l->class_name) ||
-	    !unwind_read(s, &w->length, sizeof(w->length), w->symbol + l->symbol_length) ||
-	    !w->length)
-		return false;
-	w->def.class_bytes = w->length;
-	n = w->length < 8 ? 0 : w->length - 8;
-	return unwind_read(s, &w->symbol_end, sizeof(w->symbol_end),
-			   w->symbol + l->symbol_body + n);
+	return unwind_read(s, &w->holder, 8, w->pool + l->pool_holder) &&
+	       unwind_read(s, &w->class_symbol, 8, w->holder + l->class_name) &&
+	       unwind_read(s, &w->method_symbol, 8, hotspot_name_at(w));
 }
 
-/* Sets the fingerprint, which no other method of the process has, also after this one is freed. */
+/*
+ * Sets the fingerprint, which no other method of the process has, also after this one is freed:
+ * then the addresses are reused, so the names of an interpreted method belong to it.
+ */
 UNWIND_INLINE void hotspot_identify(struct hotspot_walk *w)
 {
 	__u64 hash = runtime_mix(w->serial, w->method ? w->method : hotspot_u64(w, name));
@@ -630,8 +631,7 @@ UNWIND_INLINE void hotspot_identify(struct hotspot_walk *w)
 		hash = runtime_mix(runtime_mix(hash, w->blob), w->compile_id);
 	} else {
 		hash = runtime_mix(runtime_mix(hash, w->constant_at), w->pool);
-		hash = runtime_mix(runtime_mix(hash, w->symbol), w->symbol_end);
-		hash = runtime_mix(hash, hotspot_constant(w, __u16, const_name));
+		hash = runtime_mix(hash, w->names);
 	}
 	w->fingerprint = hash * 0xbf58476d1ce4e5b9ULL | 2;
 }

@@ -26,32 +26,59 @@ static __always_inline struct hotspot_walk *hotspot_walk_of(__u32 slot)
 
 #define hotspot_keep(var) asm volatile("" : "+r"(var)) /* preserves a bound */
 
-/* Reads the method's own name. */
-static __always_inline bool hotspot_read_name(struct hotspot_walk *w)
+/* Reads a name's length and last letters, and adds them to the digest. */
+static __always_inline bool hotspot_read_text(struct hotspot_walk *w, __u64 symbol, __u16 *length)
 {
 	const struct hotspot_layout *l = &w->layout;
-	__u64 at = w->pool + l->pool_bytes + 8ULL * hotspot_constant(w, __u16, const_name), symbol;
-	__u16 length = 0;
 	__u32 n;
 
-	if (bpf_probe_read_user(&symbol, sizeof(symbol), (void *)at) ||
-	    bpf_probe_read_user(&length, sizeof(length), (void *)(symbol + l->symbol_length)))
+	if (bpf_probe_read_user(length, sizeof(*length), (void *)(symbol + l->symbol_length)))
 		return false;
-	w->def.method_bytes = length;
-	n = length < HOTSPOT_METHOD_BYTES ? length : HOTSPOT_METHOD_BYTES - 1;
+	for (int i = 0; i < HOTSPOT_TEXT_BYTES / 8; i++)
+		w->text[i] = 0;
+	n = *length < HOTSPOT_TEXT_BYTES ? *length : HOTSPOT_TEXT_BYTES;
 	hotspot_keep(n);
-	return !bpf_probe_read_user(w->def.method_name, n & (HOTSPOT_METHOD_BYTES - 1),
-				    (void *)(symbol + l->symbol_body));
+	if (bpf_probe_read_user(w->text, n & (2 * HOTSPOT_TEXT_BYTES - 1),
+				(void *)(symbol + l->symbol_body + *length - n)))
+		return false;
+	w->names = runtime_mix(w->names, *length);
+	for (int i = 0; i < HOTSPOT_TEXT_BYTES / 8; i++)
+		w->names = runtime_mix(w->names, w->text[i]);
+	return *length;
 }
 
-static __always_inline bool hotspot_read_class(struct hotspot_walk *w)
+/* Reads the lengths and last letters of a method's names. Returns 1, or 0 if there are none. */
+__noinline int hotspot_read_names(__u32 slot)
+{
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct hotspot_walk *w = hotspot_walk_of(slot);
+
+	if (!w || !scratch || (w->blob && !hotspot_read_method(&scratch->walk, w)))
+		return 0;
+	w->names = 0;
+	return hotspot_read_text(w, w->class_symbol, &w->def.class_bytes) &&
+	       hotspot_read_text(w, w->method_symbol, &w->def.method_bytes);
+}
+
+/* Copies the method's own name. */
+static __always_inline bool hotspot_copy_name(struct hotspot_walk *w)
+{
+	__u32 n = w->def.method_bytes;
+
+	n = n < HOTSPOT_METHOD_BYTES ? n : HOTSPOT_METHOD_BYTES - 1;
+	hotspot_keep(n);
+	return !bpf_probe_read_user(w->def.method_name, n & (HOTSPOT_METHOD_BYTES - 1),
+				    (void *)(w->method_symbol + w->layout.symbol_body));
+}
+
+static __always_inline bool hotspot_copy_class(struct hotspot_walk *w)
 {
 	__u32 n = w->def.class_bytes;
 
 	n = n < HOTSPOT_CLASS_BYTES ? n : HOTSPOT_CLASS_BYTES - 1;
 	hotspot_keep(n);
 	return !bpf_probe_read_user(w->def.class_name, n & (HOTSPOT_CLASS_BYTES - 1),
-				    (void *)(w->symbol + w->layout.symbol_body));
+				    (void *)(w->class_symbol + w->layout.symbol_body));
 }
 
 static __always_inline __u64 hotspot_word(const struct hotspot_walk *w)
@@ -59,8 +86,8 @@ static __always_inline __u64 hotspot_word(const struct hotspot_walk *w)
 	return runtime_word(w->blob ? w->blob : w->method, w->fingerprint);
 }
 
-/* Reads the name of a stub's blob in place of a method's. */
-static __always_inline bool hotspot_read_stub(struct hotspot_walk *w)
+/* Copies the name of a stub's blob in place of a method's. */
+static __always_inline bool hotspot_copy_stub(struct hotspot_walk *w)
 {
 	long n = bpf_probe_read_user_str(w->def.method_name, HOTSPOT_METHOD_BYTES,
 					 (void *)hotspot_u64(w, name));
@@ -70,22 +97,15 @@ static __always_inline bool hotspot_read_stub(struct hotspot_walk *w)
 	return n > 1;
 }
 
-/* Reads the names of the method that was found; a compiled one's identity is not read yet. */
-static __always_inline bool hotspot_read_names(struct unwind_state *s, struct hotspot_walk *w)
-{
-	if (!w->method)
-		return hotspot_read_stub(w);
-	return (!w->blob || hotspot_read_method(s, w)) && hotspot_read_class(w) &&
-	       hotspot_read_name(w);
-}
-
 /* Sends a definition. Returns 1 if there is a name. */
 __noinline int hotspot_define(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
 	struct hotspot_walk *w = hotspot_walk_of(slot);
 
-	if (!w || !scratch || !hotspot_read_names(&scratch->walk, w))
+	if (!w || !scratch)
+		return 0;
+	if (w->method ? !hotspot_copy_class(w) || !hotspot_copy_name(w) : !hotspot_copy_stub(w))
 		return 0;
 	w->def.def.word = hotspot_word(w);
 	w->def.def.fingerprint = w->fingerprint;
@@ -116,14 +136,30 @@ __noinline int hotspot_record_blob(__u32 slot)
 	return 0;
 }
 
+/* Records the letters that hotspot_read_text() has read: whole words, and the last one. */
+__noinline int hotspot_record_text(__u32 slot, __u64 symbol, __u32 length)
+{
+	__u32 n = length < HOTSPOT_TEXT_BYTES ? length : HOTSPOT_TEXT_BYTES, n_words = n / 8;
+	struct stack_scratch *scratch = stack_scratch_of(slot);
+	struct hotspot_walk *w = hotspot_walk_of(slot);
+
+	hotspot_keep(n_words);
+	if (!w || !scratch || n_words > HOTSPOT_TEXT_BYTES / 8)
+		return 0;
+	symbol += w->layout.symbol_body + length - n;
+	if (n_words)
+		stack_memory_note_now(slot, scratch, symbol, n_words);
+	stack_memory_note_now(slot, scratch, n_words ? symbol + n - 8 : symbol, 1);
+	return 0;
+}
+
 /* Records what identifies an interpreted frame's method: the words of hotspot_identify(). */
 __noinline int hotspot_record_interpreted(__u32 slot)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
 	struct hotspot_walk *w = hotspot_walk_of(slot);
-	__u64 bp, head = 0, at;
+	__u64 bp, at;
 	__u32 name;
-	__u16 n;
 
 	if (!w || !scratch)
 		return 0;
@@ -137,13 +173,12 @@ __noinline int hotspot_record_interpreted(__u32 slot)
 	stack_memory_note_word(slot, w->constant_at + name, *(__u64 *)(w->constant + name));
 	stack_memory_note_word(slot, w->constant_at + w->layout.const_pool, w->pool);
 	stack_memory_note_word(slot, w->pool + w->layout.pool_holder, w->holder);
-	stack_memory_note_word(slot, w->holder + w->layout.class_name, w->symbol);
-	at = w->symbol + w->layout.symbol_length;
-	if (bpf_probe_read_user(&head, sizeof(head), (void *)at) || (__u16)head != w->length)
-		unwind_depend(&scratch->walk);
-	stack_memory_note_word(slot, at, head);
-	n = w->length < 8 ? 0 : w->length - 8;
-	stack_memory_note_word(slot, w->symbol + w->layout.symbol_body + n, w->symbol_end);
+	stack_memory_note_word(slot, w->holder + w->layout.class_name, w->class_symbol);
+	stack_memory_note_word(slot, hotspot_name_at(w), w->method_symbol);
+	at = w->class_symbol + w->layout.symbol_length;
+	stack_memory_note_now(slot, scratch, at, 1);
+	at = w->method_symbol + w->layout.symbol_length;
+	stack_memory_note_now(slot, scratch, at, 1);
 	return 0;
 }
 
@@ -280,8 +315,13 @@ __noinline int hotspot_note_frame(__u32 slot)
 	w->is_called = w->last_frame && w->last_frame + 1 == n;
 	if (w->method)
 		w->last_frame = n;
+	if (w->method && !w->blob && !hotspot_read_names(slot)) {
+		unwind_depend(&scratch->walk);
+		return 0;
+	}
 	hotspot_identify(w);
-	if (!runtime_was_sent(w->fingerprint) && !hotspot_define(slot))
+	if (!runtime_was_sent(w->fingerprint) &&
+	    ((w->method && w->blob && !hotspot_read_names(slot)) || !hotspot_define(slot)))
 		return 0;
 	runtime_note_function(scratch, n - 1, hotspot_word(w), w->blob ? -1 : w->position);
 	scratch->fingerprints = runtime_mix(scratch->fingerprints, w->fingerprint);
@@ -338,9 +378,12 @@ __noinline int hotspot_step(__u32 slot)
 	if (scratch->walk.ip_is_exact) /* depends on code and registers */
 		unwind_depend(&scratch->walk);
 	if (hotspot_is_interpreter(&w->layout, ip) && hotspot_find_frame(slot)) {
-		if (stack_memory_records(scratch))
-			hotspot_record_interpreted(slot);
 		hotspot_note_frame(slot);
+		if (stack_memory_records(scratch)) {
+			hotspot_record_interpreted(slot);
+			hotspot_record_text(slot, w->class_symbol, w->def.class_bytes);
+			hotspot_record_text(slot, w->method_symbol, w->def.method_bytes);
+		}
 		return hotspot_leave_interpreted(&scratch->walk, w);
 	}
 	if (!hotspot_read_block(slot))

@@ -180,6 +180,20 @@ TEST_UNLESS(new_java_lacks, virtual_threads_have_their_frames_above_those_of_the
 		UNIT_FAIL("too few are complete: %s", tool->err);
 }
 
+/* Addresses of a class that was unloaded belong to another one, whose method has another name. */
+TEST_UNLESS(java_lacks, methods_of_classes_that_take_the_place_of_others_have_their_own_names)
+{
+	struct proc *tool =
+		tool_run("offcputime", "-U", "-f", "--", "/usr/bin/java", "-XX:+UseSerialGC", "-cp",
+			 work_path("levels.jar"), "Levels", "replace");
+	uint64_t early = folded_sum_with(tool->out, NULL, ";Levels$Brief.napEarly;"),
+		 later = folded_sum_with(tool->out, NULL, ";Levels$Brief.napLater;");
+
+	if (early < 100000 || later < early / 2)
+		UNIT_FAIL("%llu us in the early ones, %llu us in the later ones",
+			  (unsigned long long)early, (unsigned long long)later);
+}
+
 /* The loader walks the stacks of threads that were blocked when tracing began. */
 TEST_UNLESS(java_lacks, threads_of_java_that_wait_have_its_methods)
 {

@@ -9,7 +9,8 @@ import java.util.function.*;
  * A program whose stacks show a missing or doubled frame: each method of level n calls one of level
  * (n + 1) % 3. It allocates, throws, locks, copies, reflects, and loads a class repeatedly. Then
  * it waits, in an object, parked and asleep; or ends, with the second argument "end". With "virtual",
- * the threads are a hundred virtual ones, which also sleep and yield at any depth.
+ * the threads are a hundred virtual ones, which also sleep and yield at any depth. With "replace", classes
+ * take the place of others instead.
  */
 public class Levels {
     public interface Step { int go(Run r, int n); }
@@ -117,23 +118,41 @@ public class Levels {
 
     /** Defines Fresh2 repeatedly: methods come and go, and so does compiled code that expected fewer classes. */
     static class Loader extends ClassLoader {
-        Class<?> define(byte[] code) { return defineClass("Levels$Fresh2", code, 0, code.length); }
+        Object make(String name, byte[] code) throws Exception {
+            return defineClass(name, code, 0, code.length).getDeclaredConstructor().newInstance();
+        }
+    }
+    static byte[] read(String name) throws Exception {
+        try (java.io.InputStream in = Levels.class.getResourceAsStream(name + ".class")) {
+            java.io.ByteArrayOutputStream out = new java.io.ByteArrayOutputStream();
+            byte[] piece = new byte[4096];
+            for (int n; (n = in.read(piece)) > 0;) out.write(piece, 0, n);
+            return out.toByteArray();
+        }
     }
     public static class Fresh2 implements Step { public int go(Run r, int n) { int x = call(r, n, level0); return x ^ x >>> 3; } }
 
     static void renew(long end) throws Exception {
-        byte[] code;
-        try (java.io.InputStream in = Levels.class.getResourceAsStream("Levels$Fresh2.class")) {
-            java.io.ByteArrayOutputStream out = new java.io.ByteArrayOutputStream();
-            byte[] piece = new byte[4096];
-            for (int n; (n = in.read(piece)) > 0;) out.write(piece, 0, n);
-            code = out.toByteArray();
-        }
+        byte[] code = read("Levels$Fresh2");
         while (System.nanoTime() < end) {
             Step[] steps = level2.clone();
-            steps[0] = (Step) new Loader().define(code).getDeclaredConstructor().newInstance();
+            steps[0] = (Step) new Loader().make("Levels$Fresh2", code);
             level2 = steps;
             Thread.sleep(30);
+        }
+    }
+
+    /** Classes of which the later ones, with a method of another name, take the place of unloaded ones. */
+    public static class Brief implements Runnable {
+        void napEarly() { LockSupport.parkNanos(1000000); }
+        public void run() { napEarly(); }
+    }
+    static void replace() throws Exception {
+        byte[] early = read("Levels$Brief");
+        byte[] later = new String(early, "ISO-8859-1").replace("napEarly", "napLater").getBytes("ISO-8859-1");
+        for (int i = 0; i < 400; i++) {
+            ((Runnable) new Loader().make("Levels$Brief", i < 200 ? early : later)).run();
+            System.gc();
         }
     }
 
@@ -163,6 +182,10 @@ public class Levels {
 
     /** Works for N seconds, then waits for ever. */
     public static void main(String[] args) throws Exception {
+        if (args[0].equals("replace")) {
+            replace();
+            return;
+        }
         long end = System.nanoTime() + (long) (Double.parseDouble(args[0]) * 1e9);
         reflected = Levels.class.getMethod("reflected", Run.class, int.class);
         handle = MethodHandles.lookup().findStatic(Levels.class, "reflected",
