@@ -677,7 +677,8 @@ UNWIND_INLINE __u64 hotspot_stub_name(struct unwind_state *s, const struct hotsp
 
 /*
  * Finds the state in an adapter between compiled and interpreted code, which copies the return
- * address below the arguments. The caller's stack begins at r13, once that is set.
+ * address below the arguments, by way of rax. The caller's stack begins at r13, once that is set;
+ * an argument may overwrite the first copy.
  */
 UNWIND_INLINE bool hotspot_judge_adapter(struct unwind_state *s, struct hotspot_walk *w)
 {
@@ -689,7 +690,8 @@ UNWIND_INLINE bool hotspot_judge_adapter(struct unwind_state *s, struct hotspot_
 	w->has_saved_bp = false;
 	if (distance > 8 && distance <= HOTSPOT_ARGUMENT_BYTES &&
 	    unwind_read(s, &address, sizeof(address), s->sp) &&
-	    unwind_read(s, &first, sizeof(first), hotspot_r13(s) - 8) && first == address)
+	    unwind_read(s, &first, sizeof(first), hotspot_r13(s) - 8) &&
+	    (first == address || hotspot_rax(s) == address))
 		w->to_cfa = distance;
 	return true;
 }
