@@ -75,7 +75,7 @@ WORKS := $(patsubst %.c,$(O)/%,$(wildcard tests/work/*.c)) \
 	   $(if $(shell command -v dwz),inlined_shared) \
 	   $(if $(filter -static,$(LDFLAGS))$(SAN),,inject.so) \
 	   $(if $(filter -static,$(LDFLAGS)),,$(if $(filter $(MACHINE_ARCH),$(ARCH)),$(GOPYTHON))) \
-	   $(if $(filter $(MACHINE_ARCH),$(ARCH)),$(if $(shell command -v musl-gcc),allocs-musl trap-musl trap-musl-static)) \
+	   $(if $(filter $(MACHINE_ARCH),$(ARCH)),$(if $(shell command -v musl-gcc),allocs-musl library-musl library-musl-static trap-musl trap-musl-static)) \
 	   $(if $(shell command -v go),goload goknown) $(if $(shell command -v javac),levels.jar))
 
 # Preloaded into tools, whose calls it lets fail.

@@ -4,7 +4,10 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/mem.h"
 #include "elf/elf64.h"
+#include "elf/x86_decode.h"
+#include "elf/x86_rows.h"
 #include "unwind/cfi_gaps.h"
 #include "unwind/code_rows.h"
 #include "unwind/musl_code.h"
@@ -47,130 +50,50 @@ static void fill_entry(struct cfi_table *t, const struct elf64 *elf)
 
 /* ---- the compiler's and the C library's start files ---- */
 
-enum effect {
-	EFFECT_NONE,
-	EFFECT_DOWN,	/* sub $8,%rsp */
-	EFFECT_UP,	/* add $8,%rsp */
-	EFFECT_PUSH_BP, /* push %rbp */
-	EFFECT_POP_BP,	/* pop %rbp */
-	EFFECT_END,	/* ret, jmp: another function or a branch target follows */
-	EFFECT_UNKNOWN,
+/* Rows derived from code at vaddr. */
+struct derived {
+	struct cfi_table table;
+	uint64_t vaddr, end;
 };
 
-/* Instructions of start files: first bytes, then a number of arbitrary ones. */
-static const struct {
-	const char *begin;
-	uint8_t n_begin, n_any, effect;
-} instructions[] = {
-#define INSTRUCTION(begin, n_any, effect)               \
-	{                                               \
-		begin, sizeof(begin) - 1, n_any, effect \
-	}
-	INSTRUCTION("\x55", 0, EFFECT_PUSH_BP),
-	INSTRUCTION("\x5d", 0, EFFECT_POP_BP),
-	INSTRUCTION("\x48\x83\xec\x08", 0, EFFECT_DOWN),
-	INSTRUCTION("\x48\x83\xc4\x08", 0, EFFECT_UP),
-	INSTRUCTION("\xc3", 0, EFFECT_END),
-	INSTRUCTION("\xe9", 4, EFFECT_END),
-	INSTRUCTION("\xeb", 1, EFFECT_END),
-	INSTRUCTION("\xff\xe0", 0, EFFECT_END),		 /* jmp *%rax */
-	INSTRUCTION("\x48\x89\xe5", 0, EFFECT_NONE),	 /* mov %rsp,%rbp */
-	INSTRUCTION("\xf3\x0f\x1e\xfa", 0, EFFECT_NONE), /* endbr64 */
-	INSTRUCTION("\x74", 1, EFFECT_NONE),		 /* je */
-	INSTRUCTION("\x75", 1, EFFECT_NONE),		 /* jne */
-	INSTRUCTION("\xe8", 4, EFFECT_NONE),		 /* call */
-	INSTRUCTION("\xff\x15", 4, EFFECT_NONE),	 /* call *addr(%rip) */
-	INSTRUCTION("\xff\xd0", 0, EFFECT_NONE),	 /* call *%rax */
-	INSTRUCTION("\x48\x8d\x3d", 4, EFFECT_NONE),	 /* lea addr(%rip),%rdi */
-	INSTRUCTION("\x48\x8d\x05", 4, EFFECT_NONE),	 /* lea addr(%rip),%rax */
-	INSTRUCTION("\x48\x8d\x35", 4, EFFECT_NONE),	 /* lea addr(%rip),%rsi */
-	INSTRUCTION("\x48\x8b\x05", 4, EFFECT_NONE),	 /* mov addr(%rip),%rax */
-	INSTRUCTION("\x48\x8b\x3d", 4, EFFECT_NONE),	 /* mov addr(%rip),%rdi */
-	INSTRUCTION("\xb8", 4, EFFECT_NONE),		 /* mov $x,%eax */
-	INSTRUCTION("\xbf", 4, EFFECT_NONE),		 /* mov $x,%edi */
-	INSTRUCTION("\xbe", 4, EFFECT_NONE),		 /* mov $x,%esi */
-	INSTRUCTION("\x48\x3d", 4, EFFECT_NONE),	 /* cmp $x,%rax */
-	INSTRUCTION("\x48\x81\xee", 4, EFFECT_NONE),	 /* sub $x,%rsi */
-	INSTRUCTION("\x48\x39\xf8", 0, EFFECT_NONE),	 /* cmp %rdi,%rax */
-	INSTRUCTION("\x48\x29\xfe", 0, EFFECT_NONE),	 /* sub %rdi,%rsi */
-	INSTRUCTION("\x48\x89\xf0", 0, EFFECT_NONE),	 /* mov %rsi,%rax */
-	INSTRUCTION("\x48\x01\xc6", 0, EFFECT_NONE),	 /* add %rax,%rsi */
-	INSTRUCTION("\x48\x85\xc0", 0, EFFECT_NONE),	 /* test %rax,%rax */
-	INSTRUCTION("\x48\xc1\xee", 1, EFFECT_NONE),	 /* shr $n,%rsi */
-	INSTRUCTION("\x48\xc1\xf8", 1, EFFECT_NONE),	 /* sar $n,%rax */
-	INSTRUCTION("\x48\xd1\xfe", 0, EFFECT_NONE),	 /* sar %rsi */
-	INSTRUCTION("\x80\x3d", 5, EFFECT_NONE),	 /* cmpb $x,addr(%rip) */
-	INSTRUCTION("\x48\x83\x3d", 5, EFFECT_NONE),	 /* cmpq $x,addr(%rip) */
-	INSTRUCTION("\xc6\x05", 5, EFFECT_NONE),	 /* movb $x,addr(%rip) */
-	INSTRUCTION("\x0f\x1f\x00", 0, EFFECT_NONE),	 /* nops of three to nine bytes */
-	INSTRUCTION("\x0f\x1f\x40", 1, EFFECT_NONE),
-	INSTRUCTION("\x0f\x1f\x44", 2, EFFECT_NONE),
-	INSTRUCTION("\x0f\x1f\x80", 4, EFFECT_NONE),
-	INSTRUCTION("\x0f\x1f\x84", 5, EFFECT_NONE),
-	INSTRUCTION("\x90", 0, EFFECT_NONE),
-	INSTRUCTION("\x66", 0, EFFECT_NONE), /* prefixes of longer nops */
-	INSTRUCTION("\x2e", 0, EFFECT_NONE),
-	INSTRUCTION("\xcc", 0, EFFECT_END),
-#undef INSTRUCTION
-};
-
-static enum effect skip_known(struct code *code)
+static void append(size_t offset, const struct unwind_rule *rule, void *arg)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(instructions); i++)
-		if (skip(code, instructions[i].begin, instructions[i].n_begin,
-			 instructions[i].n_any))
-			return instructions[i].effect;
-	return EFFECT_UNKNOWN;
+	struct derived *derived = arg;
+
+	cfi_append(&derived->table, derived->vaddr + offset, rule);
 }
 
-static struct unwind_rule rule_after(enum effect effect, struct unwind_rule before)
+static struct derived derive(const struct x86_code *code, uint64_t vaddr)
 {
-	const struct unwind_rule outside = { .kind = UNWIND_SP, .cfa_off = 8 };
-	const struct unwind_rule inside = { .kind = UNWIND_SP, .cfa_off = 16 };
-	const struct unwind_rule with_bp = {
-		.kind = UNWIND_SP, .cfa_off = 16, .bp_kind = UNWIND_BP_AT_CFA, .bp_off = -16
-	};
+	struct derived derived = { .vaddr = vaddr, .end = vaddr + code->bytes };
 
-	switch (effect) {
-	case EFFECT_DOWN:
-		return inside;
-	case EFFECT_PUSH_BP:
-		return with_bp;
-	case EFFECT_UP:
-	case EFFECT_POP_BP:
-	case EFFECT_END:
-		return outside;
-	default:
-		return before;
-	}
+	x86_rows_derive(code, append, &derived);
+	return derived;
 }
 
-/*
- * Derives rows instruction by instruction, up to the end of the last function without unknown ones.
- * Tracks only one level of the stack: these functions use no more.
- */
-static void fill_functions(struct cfi_table *t, uint64_t vaddr, struct code code)
+/* Fills what is still a gap, up to end. */
+static void fill_piece(struct cfi_table *t, const struct cfi_table *from, uint64_t at, uint64_t end)
 {
-	struct cfi_row rows[CODE_MAX_BYTES];
-	struct cfi_row row = { vaddr, rule_after(EFFECT_END, (struct unwind_rule){}) };
-	size_t n = 0, n_complete = 0, start = code.left;
-	uint64_t end = vaddr;
+	struct cfi_row *rows = mem_zalloc(from->count + 1, sizeof(*rows));
+	size_t n = 0;
 
-	while (n < ARRAY_SIZE(rows)) {
-		enum effect effect;
+	rows[n++] = (struct cfi_row){ at, cfi_find(from, at) };
+	for (size_t i = 0; i < from->count; i++)
+		if (cfi_vaddr(from, i) > at && cfi_vaddr(from, i) < end)
+			rows[n++] = cfi_row(from, i);
+	if (n > 1 || rows[0].rule.kind != UNWIND_GAP)
+		cfi_fill_gap(t, rows, n, end);
+	free(rows);
+}
 
-		rows[n++] = row;
-		effect = skip_known(&code);
-		if (effect == EFFECT_UNKNOWN)
-			break;
-		row.vaddr = vaddr + (start - code.left);
-		row.rule = rule_after(effect, row.rule);
-		if (effect != EFFECT_END)
-			continue;
-		n_complete = n;
-		end = row.vaddr;
+static void fill_derived(struct cfi_table *t, struct derived *derived)
+{
+	for (uint64_t at = derived->vaddr, end; at < derived->end; at = end) {
+		end = cfi_gap_end(t, at, derived->end - at);
+		if (cfi_find(t, at).kind == UNWIND_GAP)
+			fill_piece(t, &derived->table, at, end);
 	}
-	cfi_fill_gap(t, rows, n_complete, end);
+	cfi_free(&derived->table);
 }
 
 /* Skips alignment, and zeros between sections. */
@@ -186,17 +109,15 @@ static size_t skip_padding(uint64_t vaddr, const uint8_t *code, size_t bytes)
 static void fill_code(struct cfi_table *t, const struct elf64 *elf, uint64_t vaddr, uint64_t bytes,
 		      bool is_padded)
 {
-	Elf64_Phdr load;
-	uint8_t *code;
-	size_t at;
+	uint8_t *code = elf64_read_vaddr(elf, vaddr, bytes, CODE_MAX_BYTES);
+	size_t at = code && is_padded ? skip_padding(vaddr, code, bytes) : 0;
+	struct derived derived;
 
-	if (elf64_find_load(elf, vaddr, &load))
-		return;
-	code = elf64_read(elf, load.p_offset + (vaddr - load.p_vaddr), bytes, CODE_MAX_BYTES);
-	if (!code)
-		return;
-	at = is_padded ? skip_padding(vaddr, code, bytes) : 0;
-	fill_functions(t, vaddr + at, (struct code){ code + at, bytes - at });
+	if (code) {
+		derived = derive(&(struct x86_code){ code + at, bytes - at, .has_several = true },
+				 vaddr + at);
+		fill_derived(t, &derived);
+	}
 	free(code);
 }
 
@@ -277,6 +198,160 @@ static void fill_clones(struct cfi_table *t, const struct elf64 *elf)
 	}
 }
 
+/* ---- other code: assembly, and libraries built without unwind information ---- */
+
+#define GAP_MIN_BYTES	16
+#define GAPS_MAX_BYTES	(512U << 10) /* of all gaps; musl has 400 KB */
+#define FIRST_MAX_BYTES 4096
+#define GAPS_MAX	512
+#define SYMBOLS_MAX	(1U << 16)
+
+struct gaps {
+	const struct elf64 *elf;
+	Elf64_Sym *symbols;
+	size_t n_symbols;
+	struct derived items[GAPS_MAX];
+	size_t n;
+	uint64_t bytes; /* of all items */
+};
+
+/* Returns the offset of the first byte that isn't padding between functions. */
+static size_t skip_filler(const uint8_t *code, size_t bytes)
+{
+	struct x86_insn insn;
+	size_t at = 0;
+
+	while (at < bytes) {
+		if (!code[at] || code[at] == 0x90 || code[at] == 0xcc)
+			at++;
+		else if (x86_decode(&insn, code + at, bytes - at) && insn.map == X86_MAP_0F &&
+			 insn.opcode == 0x1f)
+			at += insn.bytes;
+		else
+			break;
+	}
+	return at;
+}
+
+/*
+ * Finds the functions that begin in the code: exported ones, and the first one, but large gaps
+ * begin with data, or with code of a virtual machine. Returns offsets, to be freed.
+ */
+static uint32_t *find_entries(const struct gaps *gaps, uint64_t vaddr, struct x86_code *code)
+{
+	uint32_t *entries = mem_zalloc(gaps->n_symbols + 1, sizeof(*entries));
+	size_t n = 0;
+
+	code->first_is_guess = code->bytes <= FIRST_MAX_BYTES &&
+			       skip_filler(code->code, code->bytes) < code->bytes;
+	if (code->first_is_guess)
+		entries[n++] = (uint32_t)skip_filler(code->code, code->bytes);
+	for (size_t i = 0; i < gaps->n_symbols; i++)
+		if (ELF64_ST_TYPE(gaps->symbols[i].st_info) == STT_FUNC &&
+		    gaps->symbols[i].st_value - vaddr < code->bytes)
+			entries[n++] = (uint32_t)(gaps->symbols[i].st_value - vaddr);
+	code->entries = entries;
+	code->n_entries = n;
+	return entries;
+}
+
+static void derive_gap(struct gaps *gaps, uint64_t vaddr, uint64_t bytes)
+{
+	struct x86_code in = { .bytes = bytes };
+	uint32_t *entries;
+	uint8_t *code;
+
+	if (bytes < GAP_MIN_BYTES || gaps->bytes + bytes > GAPS_MAX_BYTES || gaps->n == GAPS_MAX)
+		return;
+	code = elf64_read_vaddr(gaps->elf, vaddr, bytes, bytes);
+	if (!code)
+		return;
+	in.code = code;
+	entries = find_entries(gaps, vaddr, &in);
+	gaps->bytes += in.n_entries ? bytes : 0;
+	if (in.n_entries)
+		gaps->items[gaps->n++] = derive(&in, vaddr);
+	free(entries);
+	free(code);
+}
+
+/* Returns the end of the code from row i to the next one, in the row's segment; 0: no gap. */
+static uint64_t find_gap_end(const struct gaps *gaps, const struct cfi_table *t, size_t i)
+{
+	struct cfi_row row = cfi_row(t, i);
+	uint64_t end = i + 1 < t->count ? cfi_vaddr(t, i + 1) : UINT64_MAX;
+	Elf64_Phdr load;
+
+	if (row.rule.kind != UNWIND_GAP || end - row.vaddr < GAP_MIN_BYTES ||
+	    elf64_find_load(gaps->elf, row.vaddr, &load) || !(load.p_flags & PF_X))
+		return 0;
+	return end < load.p_vaddr + load.p_filesz ? end : load.p_vaddr + load.p_filesz;
+}
+
+/*
+ * Follows the code of each gap, or, if they are most of the code, all of it at once: functions are
+ * found by calls.
+ */
+static void derive_gaps(struct gaps *gaps, const struct cfi_table *t)
+{
+	uint64_t first = 0, last = 0, bytes = 0;
+	bool is_whole;
+
+	for (size_t i = 0; i < t->count; i++) {
+		uint64_t end = find_gap_end(gaps, t, i);
+
+		if (!end)
+			continue;
+		first = first ? first : cfi_vaddr(t, i);
+		last = end;
+		bytes += end - cfi_vaddr(t, i);
+	}
+	is_whole = bytes > (last - first) / 2;
+	if (is_whole)
+		derive_gap(gaps, first, last - first);
+	for (size_t i = 0; i < t->count && !is_whole; i++) {
+		uint64_t end = find_gap_end(gaps, t, i);
+
+		if (end)
+			derive_gap(gaps, cfi_vaddr(t, i), end - cfi_vaddr(t, i));
+	}
+}
+
+static void read_symbols(struct gaps *gaps)
+{
+	Elf64_Shdr section;
+
+	if (elf64_find_section(gaps->elf, ".dynsym", &section) &&
+	    elf64_find_section(gaps->elf, ".symtab", &section)) /* of static programs */
+		return;
+	gaps->symbols = elf64_read(gaps->elf, section.sh_offset, section.sh_size,
+				   SYMBOLS_MAX * sizeof(*gaps->symbols));
+	gaps->n_symbols = gaps->symbols ? section.sh_size / sizeof(*gaps->symbols) : 0;
+}
+
+/*
+ * Fills code that the compiler's start files, musl and clone() have. What is known of them is more
+ * than their instructions say: it comes first, but the functions are followed before it cuts them.
+ */
+static void fill_x86(struct cfi_table *t, const struct elf64 *elf)
+{
+	struct gaps *gaps = mem_zalloc(1, sizeof(*gaps));
+
+	gaps->elf = elf;
+	read_symbols(gaps);
+	derive_gaps(gaps, t);
+	fill_entry(t, elf);
+	fill_section(t, elf, ".init");
+	fill_section(t, elf, ".fini");
+	fill_first_gaps(t, elf);
+	fill_clones(t, elf);
+	musl_fill_gaps(t, elf);
+	for (size_t i = 0; i < gaps->n; i++)
+		fill_derived(t, &gaps->items[i]);
+	free(gaps->symbols);
+	free(gaps);
+}
+
 /* ---- arm64 ---- */
 
 #define PLT_FIRST_BYTES 32	    /* size of the first PLT entry, the target of the other ones */
@@ -316,16 +391,12 @@ void cfi_fill_known_gaps(struct cfi_table *t, const struct elf64 *elf)
 {
 	if (!t->count)
 		return;
-	fill_entry(t, elf);
-	if (elf->header.e_machine == EM_AARCH64) {
-		fill_plt(t, elf);
-		musl_fill_gaps(t, elf);
-		code_rows_fill_gaps(t, elf);
+	if (elf->header.e_machine != EM_AARCH64) {
+		fill_x86(t, elf);
 		return;
 	}
-	fill_section(t, elf, ".init");
-	fill_section(t, elf, ".fini");
-	fill_first_gaps(t, elf);
-	fill_clones(t, elf);
+	fill_entry(t, elf);
+	fill_plt(t, elf);
 	musl_fill_gaps(t, elf);
+	code_rows_fill_gaps(t, elf);
 }

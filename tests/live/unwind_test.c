@@ -145,6 +145,24 @@ TEST(threads_and_signals_of_a_shared_musl_are_complete)
 	check_musl("trap-musl", "thread", "trap_thread;trap_outer;trap_here");
 }
 
+/* Its functions have no unwind information: what their instructions do is followed. */
+static void check_functions_of_musl(const char *tool_name, const char *program)
+{
+	struct proc *tool = trace_tool(tool_name, work_start(program, "700"), AUTO);
+
+	CHECK(folded_count(tool->out, NULL, "main;use_for;use_library") > 0);
+	check_told_percent(tool, at_size(97, 90));
+}
+
+TEST(functions_of_musl_have_their_callers)
+{
+	NEED_FILE(work_path("library-musl"), "musl-tools");
+	check_functions_of_musl("profile", "library-musl");
+	check_functions_of_musl("offcputime", "library-musl");
+	check_functions_of_musl("profile", "library-musl-static");
+	check_functions_of_musl("offcputime", "library-musl-static");
+}
+
 TEST(a_library_mapped_while_tracing_is_crossed)
 {
 	const char *copy = text_of("%s/libcopy", folder_make());

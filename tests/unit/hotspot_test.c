@@ -4,6 +4,7 @@
 #include "runtimes/hotspot/method.h"
 #include "runtimes/hotspot/names.h"
 #include "runtimes/hotspot/scopes.h"
+#include "elf/x86_rows.h"
 #include "runtimes/hotspot/stubs.h"
 #include "runtimes/hotspot/vm.h"
 #include "rule_text.h"
@@ -26,11 +27,11 @@ static void take(size_t offset, const struct unwind_rule *rule, void *arg)
 }
 
 /* "sp+8; 1 sp+16": each rule after the first byte for which it applies. */
-static const char *rules_of(struct hotspot_stub stub)
+static const char *rules_of(struct x86_code stub)
 {
 	struct rules rules = { .bytes = stub.bytes };
 
-	hotspot_stub_rules(&stub, take, &rules);
+	x86_rows_derive(&stub, take, &rules);
 	return PRINTED(f, {
 		for (size_t i = 0; i < stub.bytes; i++) {
 			if (i && !memcmp(&rules.at[i], &rules.at[i - 1], sizeof(*rules.at)))
@@ -46,7 +47,7 @@ static const char *rules_of(struct hotspot_stub stub)
 
 static const struct {
 	const char *name;
-	struct hotspot_stub stub;
+	struct x86_code stub;
 	const char *rules;
 } stub_cases[] = {
 	{ "a frame is counted from rbp until it is left",
