@@ -273,7 +273,7 @@ TEST_UNLESS(watch_lacks, making_memory_executable_is_a_change_and_mapping_data_n
  */
 TEST_UNLESS(watch_lacks, many_turns_of_the_ring_lose_nothing)
 {
-	int n_whole = 0;
+	int n_whole = 0, n_others = 0;
 
 	stay_on_one_cpu();
 	for (int round = 0; round < 200; round++) {
@@ -285,11 +285,13 @@ TEST_UNLESS(watch_lacks, many_turns_of_the_ring_lose_nothing)
 		map_code();
 		watch_read(watch);
 		if (seen.n_lost == n_lost) {
-			CHECK_EQ(seen.n_changed - n_changed, 101);
+			CHECK(seen.n_changed - n_changed >= 101);
+			n_others += seen.n_changed - n_changed - 101;
 			n_whole++;
 		}
 	}
 	CHECK(n_whole > 20);
+	CHECK(n_others <= 2); /* another tracer's probes map a page, too */
 }
 
 /*
