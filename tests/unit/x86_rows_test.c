@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Unwind rules derived from the instructions of functions that are known to begin somewhere. */
+#include "elf/elf64.h"
 #include "elf/x86_rows.h"
+#include "unwind/cfi.h"
 #include "unit.h"
 
 #define MAX_BYTES 64
@@ -131,4 +133,72 @@ TEST(code_that_only_a_computed_jump_reaches_is_unknown)
 	derive(code, sizeof(code), 0, 0);
 	CHECK_EQ(cfa_at(1), 0);
 	CHECK_EQ(cfa_at(3), 0);
+}
+
+/* ---- compared with the compiler's tables ---- */
+
+struct comparison {
+	struct cfi_table table;
+	uint64_t vaddr;
+	size_t n_equal, n_different;
+};
+
+/* Rules by rsp; where rbp points to the frame, either may be used. */
+static void compare(size_t offset, const struct unwind_rule *rule, void *arg)
+{
+	struct comparison *comparison = arg;
+	struct unwind_rule known = cfi_find(&comparison->table, comparison->vaddr + offset);
+
+	if (rule->kind != UNWIND_SP || known.kind != UNWIND_SP)
+		return;
+	if (rule->cfa_off == known.cfa_off)
+		comparison->n_equal++;
+	else
+		comparison->n_different++;
+}
+
+static uint32_t *find_functions(const struct elf64 *elf, const Elf64_Phdr *code, size_t *n)
+{
+	Elf64_Shdr section;
+	Elf64_Sym *symbols;
+	uint32_t *functions;
+
+	*n = 0;
+	if (elf64_find_section(elf, ".symtab", &section))
+		return NULL;
+	symbols = elf64_read(elf, section.sh_offset, section.sh_size, section.sh_size);
+	functions = until_end(mem_zalloc(section.sh_size / sizeof(*symbols), sizeof(*functions)));
+	for (size_t i = 0; symbols && i < section.sh_size / sizeof(*symbols); i++)
+		if (ELF64_ST_TYPE(symbols[i].st_info) == STT_FUNC &&
+		    symbols[i].st_value - code->p_vaddr < code->p_filesz)
+			functions[(*n)++] = (uint32_t)(symbols[i].st_value - code->p_vaddr);
+	free(symbols);
+	return functions;
+}
+
+/* The program whose tables are compared is this very one. */
+TEST(rules_are_those_of_the_compiler)
+{
+	struct comparison comparison = {};
+	Elf64_Phdr code = {};
+	struct x86_code in;
+	struct elf64 elf;
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	CHECK_EQ(elf64_open(&elf, fd), 0);
+	if (elf.header.e_machine != EM_X86_64)
+		SKIP("about x86-64");
+	CHECK_EQ(cfi_load(&comparison.table, &elf), 0);
+	CHECK_EQ(elf64_find_load(&elf, elf.header.e_entry, &code), 0);
+	in = (struct x86_code){ .bytes = code.p_filesz };
+	in.code = until_end(elf64_read_vaddr(&elf, code.p_vaddr, in.bytes, in.bytes));
+	in.entries = find_functions(&elf, &code, &in.n_entries);
+	close(fd);
+	if (!in.n_entries)
+		SKIP("this program has no symbols");
+	comparison.vaddr = code.p_vaddr;
+	x86_rows_derive(&in, compare, &comparison);
+	CHECK(comparison.n_equal > 100);
+	CHECK_EQ(comparison.n_different, 0);
+	cfi_free(&comparison.table);
 }
