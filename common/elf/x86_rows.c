@@ -503,6 +503,8 @@ static void begin_at_entries(struct text *text)
 				text->is_entry[text->entries[--text->n_entries]] = false;
 		}
 	}
+	if (n_known < text->n_entries || text->n_steps >= max) /* not all ends are known */
+		forget_states(text);
 }
 
 /* ---- proof ---- */
