@@ -428,18 +428,34 @@ static void begin_at(struct text *text, size_t at, int32_t stack)
 		text->n_found = first;
 }
 
-/* Returns the length of a padding instruction; 0: not padding. */
-static size_t padding_bytes(const struct x86_code *in, size_t at)
+/* "pause" is a nop with a prefix, and is code. */
+static bool is_nop(const struct step *step)
 {
-	struct step step = { .code = in->code + at };
+	return (is_legacy(step, 0x90) && !(step->insn.prefixes & X86_PREFIX_F3)) ||
+	       (step->insn.map == X86_MAP_0F && step->insn.opcode == 0x1f);
+}
 
-	if (!*step.code)
+/* Returns the length of a padding instruction; 0: not padding. */
+static size_t padding_bytes(const uint8_t *code, size_t bytes)
+{
+	struct step step = { .code = code };
+
+	if (!*code)
 		return 1;
-	if (!x86_decode(&step.insn, step.code, in->bytes - at))
+	if (!x86_decode(&step.insn, code, bytes))
 		return 0;
-	if (is_legacy(&step, 0xf4) || is_legacy(&step, 0x90))
+	if (is_legacy(&step, 0xf4) || is_legacy(&step, 0xcc) || is_nop(&step))
 		return step.insn.bytes;
-	return step.insn.map == X86_MAP_0F && step.insn.opcode == 0x1f ? step.insn.bytes : 0;
+	return 0;
+}
+
+size_t x86_padding(const uint8_t *code, size_t bytes)
+{
+	size_t at = 0;
+
+	for (size_t n = 1; n && at < bytes; at += n)
+		n = padding_bytes(code + at, bytes - at);
+	return at;
 }
 
 /* Begins at each "push %rbp; mov %rsp,%rbp", or at "push $-1" before it. */
@@ -466,7 +482,9 @@ static void begin_in_turn(struct text *text)
 	size_t padding;
 
 	for (size_t i = 0; i < text->in->bytes; i += padding ? padding : 1) {
-		padding = text->stacks[i] == STACK_UNSEEN ? padding_bytes(text->in, i) : 1;
+		padding = text->stacks[i] == STACK_UNSEEN
+				  ? padding_bytes(text->in->code + i, text->in->bytes - i)
+				  : 1;
 		if (text->stacks[i] == STACK_UNSEEN && is_after_end && !padding)
 			begin_at(text, i, STACK_AT_CALL);
 		is_after_end = padding || text->stacks[i] != STACK_UNSEEN;

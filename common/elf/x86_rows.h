@@ -28,6 +28,9 @@ struct x86_code {
 	bool first_is_guess; /* the first entry may be data */
 };
 
+/* Returns the length of the padding between functions with which the code begins. */
+size_t x86_padding(const uint8_t *code, size_t bytes);
+
 /* Calls add() with ascending offsets; UNWIND_GAP where the state of the stack is unknown. */
 void x86_rows_derive(const struct x86_code *in,
 		     void (*add)(size_t offset, const struct unwind_rule *rule, void *arg),

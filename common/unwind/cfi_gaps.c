@@ -6,7 +6,6 @@
 #include "base/array.h"
 #include "base/mem.h"
 #include "elf/elf64.h"
-#include "elf/x86_decode.h"
 #include "elf/x86_rows.h"
 #include "unwind/cfi_gaps.h"
 #include "unwind/code_rows.h"
@@ -164,16 +163,9 @@ static bool fill_clone(struct cfi_table *t, const struct elf64 *elf, uint64_t va
 {
 	struct cfi_row rows[] = { { vaddr, { .kind = UNWIND_SP, .cfa_off = 8 } },
 				  { vaddr + 2, { .kind = UNWIND_CLONE } } };
-	bool is_one = false;
-	Elf64_Phdr load;
-	uint8_t *bytes;
+	uint8_t *bytes = elf64_read_vaddr(elf, vaddr, end - vaddr, CLONE_MAX_BYTES);
+	bool is_one = bytes && is_clone((struct code){ bytes, end - vaddr });
 
-	if (elf64_find_load(elf, vaddr, &load))
-		return false;
-	bytes = elf64_read(elf, load.p_offset + (vaddr - load.p_vaddr), end - vaddr,
-			   CLONE_MAX_BYTES);
-	if (bytes)
-		is_one = is_clone((struct code){ bytes, end - vaddr });
 	if (is_one)
 		cfi_fill_gap(t, rows, ARRAY_SIZE(rows), end);
 	free(bytes);
@@ -208,48 +200,61 @@ static void fill_clones(struct cfi_table *t, const struct elf64 *elf)
 
 struct gaps {
 	const struct elf64 *elf;
-	Elf64_Sym *symbols;
-	size_t n_symbols;
-	struct derived items[GAPS_MAX];
-	size_t n;
+	const struct cfi_table *table;
+	bool are_whole;	     /* they are most of the code, which is followed at once */
+	uint64_t *functions; /* exported ones */
+	size_t n_functions;
+	bool are_functions_read;
+	struct derived *items;
+	size_t n, cap;
 	uint64_t bytes; /* of all items */
 };
 
-/* Returns the offset of the first byte that isn't padding between functions. */
-static size_t skip_filler(const uint8_t *code, size_t bytes)
+static bool is_in_gaps(const struct gaps *gaps, uint64_t vaddr)
 {
-	struct x86_insn insn;
-	size_t at = 0;
+	return gaps->are_whole || cfi_find(gaps->table, vaddr).kind == UNWIND_GAP;
+}
 
-	while (at < bytes) {
-		if (!code[at] || code[at] == 0x90 || code[at] == 0xcc)
-			at++;
-		else if (x86_decode(&insn, code + at, bytes - at) && insn.map == X86_MAP_0F &&
-			 insn.opcode == 0x1f)
-			at += insn.bytes;
-		else
-			break;
-	}
-	return at;
+static void read_functions(struct gaps *gaps)
+{
+	Elf64_Shdr section;
+	Elf64_Sym *symbols;
+	size_t n;
+
+	gaps->are_functions_read = true;
+	if (elf64_find_section(gaps->elf, ".dynsym", &section) &&
+	    elf64_find_section(gaps->elf, ".symtab", &section)) /* of static programs */
+		return;
+	symbols = elf64_read(gaps->elf, section.sh_offset, section.sh_size,
+			     SYMBOLS_MAX * sizeof(*symbols));
+	n = symbols ? section.sh_size / sizeof(*symbols) : 0;
+	gaps->functions = mem_zalloc(n, sizeof(*gaps->functions));
+	for (size_t i = 0; i < n; i++)
+		if (ELF64_ST_TYPE(symbols[i].st_info) == STT_FUNC &&
+		    is_in_gaps(gaps, symbols[i].st_value))
+			gaps->functions[gaps->n_functions++] = symbols[i].st_value;
+	free(symbols);
 }
 
 /*
- * Finds the functions that begin in the code: exported ones, and the first one, but large gaps
- * begin with data, or with code of a virtual machine. Returns offsets, to be freed.
+ * Finds the functions that begin in the code: exported ones, and the one after the padding, but
+ * large gaps begin with data, or with code of a virtual machine. Returns offsets, to be freed.
  */
-static uint32_t *find_entries(const struct gaps *gaps, uint64_t vaddr, struct x86_code *code)
+static uint32_t *find_entries(struct gaps *gaps, uint64_t vaddr, size_t padding,
+			      struct x86_code *code)
 {
-	uint32_t *entries = mem_zalloc(gaps->n_symbols + 1, sizeof(*entries));
+	uint32_t *entries;
 	size_t n = 0;
 
-	code->first_is_guess = code->bytes <= FIRST_MAX_BYTES &&
-			       skip_filler(code->code, code->bytes) < code->bytes;
+	if (!gaps->are_functions_read)
+		read_functions(gaps);
+	entries = mem_zalloc(gaps->n_functions + 1, sizeof(*entries));
+	code->first_is_guess = code->bytes <= FIRST_MAX_BYTES;
 	if (code->first_is_guess)
-		entries[n++] = (uint32_t)skip_filler(code->code, code->bytes);
-	for (size_t i = 0; i < gaps->n_symbols; i++)
-		if (ELF64_ST_TYPE(gaps->symbols[i].st_info) == STT_FUNC &&
-		    gaps->symbols[i].st_value - vaddr < code->bytes)
-			entries[n++] = (uint32_t)(gaps->symbols[i].st_value - vaddr);
+		entries[n++] = (uint32_t)padding;
+	for (size_t i = 0; i < gaps->n_functions; i++)
+		if (gaps->functions[i] - vaddr < code->bytes)
+			entries[n++] = (uint32_t)(gaps->functions[i] - vaddr);
 	code->entries = entries;
 	code->n_entries = n;
 	return entries;
@@ -258,8 +263,9 @@ static uint32_t *find_entries(const struct gaps *gaps, uint64_t vaddr, struct x8
 static void derive_gap(struct gaps *gaps, uint64_t vaddr, uint64_t bytes)
 {
 	struct x86_code in = { .bytes = bytes };
-	uint32_t *entries;
+	uint32_t *entries = NULL;
 	uint8_t *code;
+	size_t padding;
 
 	if (bytes < GAP_MIN_BYTES || gaps->bytes + bytes > GAPS_MAX_BYTES || gaps->n == GAPS_MAX)
 		return;
@@ -267,17 +273,21 @@ static void derive_gap(struct gaps *gaps, uint64_t vaddr, uint64_t bytes)
 	if (!code)
 		return;
 	in.code = code;
-	entries = find_entries(gaps, vaddr, &in);
-	gaps->bytes += in.n_entries ? bytes : 0;
-	if (in.n_entries)
-		gaps->items[gaps->n++] = derive(&in, vaddr);
+	padding = x86_padding(code, bytes);
+	if (padding < bytes)
+		entries = find_entries(gaps, vaddr, padding, &in);
+	if (in.n_entries) {
+		gaps->bytes += bytes;
+		*MEM_APPEND(gaps->items, gaps->n, gaps->cap) = derive(&in, vaddr);
+	}
 	free(entries);
 	free(code);
 }
 
 /* Returns the end of the code from row i to the next one, in the row's segment; 0: no gap. */
-static uint64_t find_gap_end(const struct gaps *gaps, const struct cfi_table *t, size_t i)
+static uint64_t find_gap_end(const struct gaps *gaps, size_t i)
 {
+	const struct cfi_table *t = gaps->table;
 	struct cfi_row row = cfi_row(t, i);
 	uint64_t end = i + 1 < t->count ? cfi_vaddr(t, i + 1) : UINT64_MAX;
 	Elf64_Phdr load;
@@ -292,64 +302,50 @@ static uint64_t find_gap_end(const struct gaps *gaps, const struct cfi_table *t,
  * Follows the code of each gap, or, if they are most of the code, all of it at once: functions are
  * found by calls.
  */
-static void derive_gaps(struct gaps *gaps, const struct cfi_table *t)
+static void derive_gaps(struct gaps *gaps)
 {
 	uint64_t first = 0, last = 0, bytes = 0;
-	bool is_whole;
 
-	for (size_t i = 0; i < t->count; i++) {
-		uint64_t end = find_gap_end(gaps, t, i);
+	for (size_t i = 0; i < gaps->table->count; i++) {
+		uint64_t vaddr = cfi_vaddr(gaps->table, i), end = find_gap_end(gaps, i);
 
 		if (!end)
 			continue;
-		first = first ? first : cfi_vaddr(t, i);
+		first = first ? first : vaddr;
 		last = end;
-		bytes += end - cfi_vaddr(t, i);
+		bytes += end - vaddr;
 	}
-	is_whole = bytes > (last - first) / 2;
-	if (is_whole)
+	gaps->are_whole = bytes > (last - first) / 2;
+	if (gaps->are_whole)
 		derive_gap(gaps, first, last - first);
-	for (size_t i = 0; i < t->count && !is_whole; i++) {
-		uint64_t end = find_gap_end(gaps, t, i);
+	for (size_t i = 0; i < gaps->table->count && bytes && !gaps->are_whole; i++) {
+		uint64_t end = find_gap_end(gaps, i);
 
 		if (end)
-			derive_gap(gaps, cfi_vaddr(t, i), end - cfi_vaddr(t, i));
+			derive_gap(gaps, cfi_vaddr(gaps->table, i),
+				   end - cfi_vaddr(gaps->table, i));
 	}
-}
-
-static void read_symbols(struct gaps *gaps)
-{
-	Elf64_Shdr section;
-
-	if (elf64_find_section(gaps->elf, ".dynsym", &section) &&
-	    elf64_find_section(gaps->elf, ".symtab", &section)) /* of static programs */
-		return;
-	gaps->symbols = elf64_read(gaps->elf, section.sh_offset, section.sh_size,
-				   SYMBOLS_MAX * sizeof(*gaps->symbols));
-	gaps->n_symbols = gaps->symbols ? section.sh_size / sizeof(*gaps->symbols) : 0;
 }
 
 /*
- * Fills code that the compiler's start files, musl and clone() have. What is known of them is more
- * than their instructions say: it comes first, but the functions are followed before it cuts them.
+ * What is known of start files, clone() and musl says more than their instructions: these rows come
+ * first. But functions are followed before that, while their code is whole.
  */
 static void fill_x86(struct cfi_table *t, const struct elf64 *elf)
 {
-	struct gaps *gaps = mem_zalloc(1, sizeof(*gaps));
+	struct gaps gaps = { .elf = elf, .table = t };
 
-	gaps->elf = elf;
-	read_symbols(gaps);
-	derive_gaps(gaps, t);
+	derive_gaps(&gaps);
 	fill_entry(t, elf);
 	fill_section(t, elf, ".init");
 	fill_section(t, elf, ".fini");
 	fill_first_gaps(t, elf);
 	fill_clones(t, elf);
 	musl_fill_gaps(t, elf);
-	for (size_t i = 0; i < gaps->n; i++)
-		fill_derived(t, &gaps->items[i]);
-	free(gaps->symbols);
-	free(gaps);
+	for (size_t i = 0; i < gaps.n; i++)
+		fill_derived(t, &gaps.items[i]);
+	free(gaps.functions);
+	free(gaps.items);
 }
 
 /* ---- arm64 ---- */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Fills gaps in unwind tables: code that every program contains, and for which the authors of the
- * compiler and the C library provide no unwind information: the dynamic linker's entry point;
- * _init, _fini and the functions that they call first, where the pages of a library are first
- * touched; the instructions around clone's system call; the start of threads in musl. The code is
- * recognized by its instructions: from an unknown one on it stays a gap.
+ * Fills gaps in unwind tables. Some code that every program contains is recognized by its
+ * instructions: the dynamic linker's entry point, the instructions around clone's system call, the
+ * start of threads in musl. For _init, _fini, functions in assembly, and libraries built without
+ * unwind information, rules are derived from the instructions (x86_rows.h, code_rows.h). Other code
+ * stays a gap.
  */
 #ifndef CFI_GAPS_H
 #define CFI_GAPS_H
