@@ -1,103 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* HotSpot: rules of stubs, numbers, names, and descriptions of processes that lie. */
+/* HotSpot: numbers, names, and descriptions of processes that lie. */
 #include "runtimes/hotspot/blob.h"
 #include "runtimes/hotspot/method.h"
 #include "runtimes/hotspot/names.h"
 #include "runtimes/hotspot/scopes.h"
-#include "elf/x86_rows.h"
 #include "runtimes/hotspot/stubs.h"
 #include "runtimes/hotspot/vm.h"
 #include "rule_text.h"
-
-/* ---- rules ---- */
-
-#define MAX_BYTES 64
-
-struct rules {
-	struct unwind_rule at[MAX_BYTES]; /* for each byte */
-	size_t bytes;
-};
-
-static void take(size_t offset, const struct unwind_rule *rule, void *arg)
-{
-	struct rules *rules = arg;
-
-	for (size_t i = offset; i < rules->bytes; i++)
-		rules->at[i] = *rule;
-}
-
-/* "sp+8; 1 sp+16": each rule after the first byte for which it applies. */
-static const char *rules_of(struct x86_code stub)
-{
-	struct rules rules = { .bytes = stub.bytes };
-
-	x86_rows_derive(&stub, take, &rules);
-	return PRINTED(f, {
-		for (size_t i = 0; i < stub.bytes; i++) {
-			if (i && !memcmp(&rules.at[i], &rules.at[i - 1], sizeof(*rules.at)))
-				continue;
-			if (i)
-				fprintf(f, "; %zu ", i);
-			print_rule(f, rules.at[i]);
-		}
-	});
-}
-
-#define CODE(text) .code = (const uint8_t *)(text), .bytes = sizeof(text) - 1
-
-static const struct {
-	const char *name;
-	struct x86_code stub;
-	const char *rules;
-} stub_cases[] = {
-	{ "a frame is counted from rbp until it is left",
-	  /* push %rbp; mov %rsp,%rbp; and $-16,%rsp; push %rbx; leave; ret */
-	  { CODE("\x55\x48\x8b\xec\x48\x83\xe4\xf0\x53\xc9\xc3") },
-	  "sp+8; 1 sp+16 bp@cfa-16; 4 bp+16 bp@cfa-16; 10 sp+8" },
-	{ "the stack is followed along jumps",
-	  /* sub $24,%rsp; je 11; 6: add $24,%rsp; ret; 11: push %rax; pop %rax; jmp 6 */
-	  { CODE("\x48\x83\xec\x18\x74\x05\x48\x83\xc4\x18\xc3\x50\x58\xeb\xf7") },
-	  "sp+8; 4 sp+32; 10 sp+8; 11 sp+32; 12 sp+40; 13 sp+32" },
-	{ "a return with something on the stack contradicts all code of its entry",
-	  { CODE("\x53\x50\x58\xc3") }, /* push %rbx; push %rax; pop %rax; ret */
-	  "-" },
-	/* as stubs for exceptions do, which another stub with a frame jumps to */
-	{ "a return address may be taken from the stack",
-	  /* mov 8(%rbp),%rdx; leave; pop %rcx; jmp *%rcx */
-	  { CODE("\x48\x8b\x55\x08\xc9\x59\xff\xe1"), .begins_framed = true },
-	  "bp+16 bp@cfa-16; 5 sp+8; 6 -" },
-	/* a second entry that jumps into the first one's code with another stack is wrong */
-	{ "a guess does not change what is known",
-	  /* push %rbp; mov %rsp,%rbp; 4: leave; ret; push %rax; jmp 4 */
-	  { CODE("\x55\x48\x8b\xec\xc9\xc3\x50\xeb\xfb"), .has_several = true },
-	  "sp+8; 1 sp+16 bp@cfa-16; 4 bp+16 bp@cfa-16; 5 sp+8; 6 -" },
-	/* found by the sanitizer for undefined behavior: sums of offsets exceed an int */
-	{ "a stack of gigabytes is unknown",
-	  /* sub $0x7fffffff,%rsp; nop; ret; lea -0x80000000(%rsp),%rsp; nop; ret */
-	  { CODE("\x48\x81\xec\xff\xff\xff\x7f\x90\xc3\x48\x8d\xa4\x24\0\0\0\x80\x90\xc3"),
-	    .has_several = true },
-	  "sp+8; 7 -; 9 sp+8; 17 -" },
-	{ "code that nothing reaches has no rule",
-	  { CODE("\xc3\xf4\xf4\x06\x06"), .has_several = true }, /* ret; hlt; no code */
-	  "sp+8; 1 -" },
-	/* registers that were stored all at once come back by loads: rbp is the same then */
-	{ "a frame outlives the restore of all registers",
-	  /*
-	   * push $-1; push %rbp; mov %rsp,%rbp; mov %rbp,0x50(%rsp) and back; leave;
-	   * add $8,%rsp; ret
-	   */
-	  { CODE("\x68\xff\xff\xff\xff\x55\x48\x8b\xec\x48\x89\x6c\x24\x50"
-		 "\x48\x8b\x6c\x24\x50\xc9\x48\x83\xc4\x08\xc3"),
-	    .has_several = true },
-	  "sp+8; 5 sp+16; 6 sp+24 bp@cfa-24; 9 bp+24 bp@cfa-24; 20 sp+16; 24 sp+8" },
-};
-
-TEST(stubs_have_the_rules_of_their_code)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(stub_cases); i++)
-		CHECK_CASE_STR(stub_cases[i].name, rules_of(stub_cases[i].stub),
-			       stub_cases[i].rules);
-}
 
 /* ---- numbers and names ---- */
 

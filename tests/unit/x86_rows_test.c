@@ -1,138 +1,128 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Unwind rules derived from the instructions of functions that are known to begin somewhere. */
+/* Unwind rules derived from instructions: of stubs, of known functions, and of this program. */
 #include "elf/elf64.h"
 #include "elf/x86_rows.h"
 #include "unwind/cfi.h"
-#include "unit.h"
+#include "rule_text.h"
 
 #define MAX_BYTES 64
 
-static struct unwind_rule rules[MAX_BYTES];
-static size_t end;
+struct rules {
+	struct unwind_rule at[MAX_BYTES]; /* for each byte */
+	size_t bytes;
+};
 
-/* Each byte has the rule of the row before it. */
 static void take(size_t offset, const struct unwind_rule *rule, void *arg)
 {
-	(void)arg;
-	for (; end < offset; end++)
-		rules[end] = end ? rules[end - 1] : (struct unwind_rule){ .kind = UNWIND_GAP };
-	rules[end++] = *rule;
+	struct rules *rules = arg;
+
+	for (size_t i = offset; i < rules->bytes; i++)
+		rules->at[i] = *rule;
 }
 
-/* Derives the rules of code of up to two functions. */
-static void derive(const uint8_t *code, size_t bytes, uint32_t first, uint32_t second)
+/* "sp+8; 1 sp+16": each rule after the first byte for which it applies. */
+static const char *rules_of(struct x86_code code)
 {
-	uint32_t entries[] = { first, second };
+	struct rules rules = { .bytes = code.bytes };
 
-	end = 0;
-	x86_rows_derive(&(struct x86_code){ .code = code,
-					    .bytes = bytes,
-					    .entries = entries,
-					    .n_entries = second ? 2 : 1 },
-			take, NULL);
-	while (end < bytes) {
-		rules[end] = rules[end - 1];
-		end++;
-	}
+	x86_rows_derive(&code, take, &rules);
+	return PRINTED(f, {
+		for (size_t i = 0; i < code.bytes; i++) {
+			if (i && !memcmp(&rules.at[i], &rules.at[i - 1], sizeof(*rules.at)))
+				continue;
+			if (i)
+				fprintf(f, "; %zu ", i);
+			print_rule(f, rules.at[i]);
+		}
+	});
 }
 
-/* The bytes up to the caller's stack; 0: unknown. */
-static int cfa_at(size_t at)
+#define CODE(text) .code = (const uint8_t *)(text), .bytes = sizeof(text) - 1
+#define ENTRIES(...)                                  \
+	.entries = (const uint32_t[]){ __VA_ARGS__ }, \
+	.n_entries = sizeof((uint32_t[]){ __VA_ARGS__ }) / sizeof(uint32_t)
+
+/* test %edi,%edi; jne 5; ret; 5: push %rax; call far away, which never returns; 11: the rest */
+#define MAY_END "\x85\xff\x75\x01\xc3\x50\xe8\xf5\0\0\0"
+
+static const struct {
+	const char *name;
+	struct x86_code code;
+	const char *rules;
+} cases[] = {
+	{ "a frame is counted from rbp until it is left",
+	  /* push %rbp; mov %rsp,%rbp; and $-16,%rsp; push %rbx; leave; ret */
+	  { CODE("\x55\x48\x8b\xec\x48\x83\xe4\xf0\x53\xc9\xc3") },
+	  "sp+8; 1 sp+16 bp@cfa-16; 4 bp+16 bp@cfa-16; 10 sp+8" },
+	{ "the stack is followed along jumps",
+	  /* sub $24,%rsp; je 11; 6: add $24,%rsp; ret; 11: push %rax; pop %rax; jmp 6 */
+	  { CODE("\x48\x83\xec\x18\x74\x05\x48\x83\xc4\x18\xc3\x50\x58\xeb\xf7") },
+	  "sp+8; 4 sp+32; 10 sp+8; 11 sp+32; 12 sp+40; 13 sp+32" },
+	{ "a return with something on the stack contradicts all code of its entry",
+	  { CODE("\x53\x50\x58\xc3") }, /* push %rbx; push %rax; pop %rax; ret */
+	  "-" },
+	/* as stubs for exceptions do, which another stub with a frame jumps to */
+	{ "a return address may be taken from the stack",
+	  /* mov 8(%rbp),%rdx; leave; pop %rcx; jmp *%rcx */
+	  { CODE("\x48\x8b\x55\x08\xc9\x59\xff\xe1"), .begins_framed = true },
+	  "bp+16 bp@cfa-16; 5 sp+8; 6 -" },
+	/* a second entry that jumps into the first one's code with another stack is wrong */
+	{ "a guess does not change what is known",
+	  /* push %rbp; mov %rsp,%rbp; 4: leave; ret; push %rax; jmp 4 */
+	  { CODE("\x55\x48\x8b\xec\xc9\xc3\x50\xeb\xfb"), .has_several = true },
+	  "sp+8; 1 sp+16 bp@cfa-16; 4 bp+16 bp@cfa-16; 5 sp+8; 6 -" },
+	/* found by the sanitizer for undefined behavior: sums of offsets exceed an int */
+	{ "a stack of gigabytes is unknown",
+	  /* sub $0x7fffffff,%rsp; nop; ret; lea -0x80000000(%rsp),%rsp; nop; ret */
+	  { CODE("\x48\x81\xec\xff\xff\xff\x7f\x90\xc3\x48\x8d\xa4\x24\0\0\0\x80\x90\xc3"),
+	    .has_several = true },
+	  "sp+8; 7 -; 9 sp+8; 17 -" },
+	{ "code that nothing reaches has no rule",
+	  { CODE("\xc3\xf4\xf4\x06\x06"), .has_several = true }, /* ret; hlt; no code */
+	  "sp+8; 1 -" },
+	/* registers that were stored all at once come back by loads: rbp is the same then */
+	{ "a frame outlives the restore of all registers",
+	  /*
+	   * push $-1; push %rbp; mov %rsp,%rbp; mov %rbp,0x50(%rsp) and back; leave;
+	   * add $8,%rsp; ret
+	   */
+	  { CODE("\x68\xff\xff\xff\xff\x55\x48\x8b\xec\x48\x89\x6c\x24\x50"
+		 "\x48\x8b\x6c\x24\x50\xc9\x48\x83\xc4\x08\xc3"),
+	    .has_several = true },
+	  "sp+8; 5 sp+16; 6 sp+24 bp@cfa-24; 9 bp+24 bp@cfa-24; 20 sp+16; 24 sp+8" },
+	{ "a function is followed into those that it calls",
+	  /*
+	   * push %rbx; call 10; pop %rbx; ret; padding; 10: push %rax; pop %rax; ret;
+	   * and the same again, which nobody is known to call
+	   */
+	  { CODE("\x53\xe8\x04\0\0\0\x5b\xc3\x90\x90\x50\x58\xc3\x50\x58\xc3"), ENTRIES(0) },
+	  "sp+8; 1 sp+16; 7 sp+8; 8 -; 10 sp+8; 11 sp+16; 12 sp+8; 13 -" },
+	{ "the stack of a function does not reach into the next one",
+	  { CODE(MAY_END "\x53\x5b\xc3"), ENTRIES(0, 11) }, /* push %rbx; pop %rbx; ret */
+	  "sp+8; 5 -; 11 sp+8; 12 sp+16; 13 sp+8" },
+	{ "nothing fits if the next function is not known",
+	  { CODE(MAY_END "\x53\x5b\xc3"), ENTRIES(0) },
+	  "-" },
+	/* it may belong to the function before it, or to another one */
+	{ "code that leads to no return is unknown",
+	  { CODE(MAY_END "\x50\xe8\xf0\0\0\0\xf4"), ENTRIES(0) }, /* push %rax; call; hlt */
+	  "sp+8; 5 -" },
+	{ "a signal trampoline is no function",
+	  { CODE("\xb8\x0f\0\0\0\x0f\x05\xc3"), ENTRIES(0) },
+	  "-" },
+	{ "nor is one with a wide register",
+	  { CODE("\x48\xc7\xc0\x0f\0\0\0\x0f\x05\xc3"), ENTRIES(0) },
+	  "-" },
+	/* what is after a jump by a table may be one of its targets */
+	{ "code that only a computed jump reaches is unknown",
+	  { CODE("\x50\xff\xe2\x58\xc3"), ENTRIES(0) }, /* push %rax; jmp *%rdx; pop %rax; ret */
+	  "-" },
+};
+
+TEST(code_has_the_rules_that_follow_from_it)
 {
-	return rules[at].kind == UNWIND_SP ? rules[at].cfa_off : 0;
-}
-
-TEST(a_function_is_followed_into_those_that_it_calls)
-{
-	static const uint8_t code[] = {
-		0x53,			      /*  0 push %rbx */
-		0xe8, 0x04, 0x00, 0x00, 0x00, /*  1 call 10 */
-		0x5b,			      /*  6 pop %rbx */
-		0xc3,			      /*  7 ret */
-		0x90, 0x90,		      /*  8 padding */
-		0x50,			      /* 10 push %rax */
-		0x58,			      /* 11 pop %rax */
-		0xc3,			      /* 12 ret */
-		0x50,			      /* 13 push %rax: nobody is known to call it */
-		0x58, 0xc3,
-	};
-
-	derive(code, sizeof(code), 0, 0);
-	CHECK_EQ(cfa_at(0), 8);
-	CHECK_EQ(cfa_at(1), 16);
-	CHECK_EQ(cfa_at(7), 8);
-	CHECK_EQ(cfa_at(8), 0);
-	CHECK_EQ(cfa_at(10), 8);
-	CHECK_EQ(cfa_at(11), 16);
-	CHECK_EQ(cfa_at(13), 0);
-}
-
-/* A call that never returns is the last instruction of its function. */
-TEST(the_stack_of_a_function_does_not_reach_into_the_next_one)
-{
-	static const uint8_t code[] = {
-		0x85, 0xff,		      /*  0 test %edi,%edi */
-		0x75, 0x01,		      /*  2 jne 5 */
-		0xc3,			      /*  4 ret */
-		0x50,			      /*  5 push %rax */
-		0xe8, 0xf5, 0x00, 0x00, 0x00, /*  6 call far away */
-		0x53,			      /* 11 push %rbx */
-		0x5b,			      /* 12 pop %rbx */
-		0xc3,			      /* 13 ret */
-	};
-
-	derive(code, sizeof(code), 0, 11);
-	CHECK_EQ(cfa_at(0), 8);
-	CHECK_EQ(cfa_at(11), 8);
-	CHECK_EQ(cfa_at(12), 16);
-	derive(code, sizeof(code), 0, 0); /* the second one isn't known: nothing fits */
-	CHECK_EQ(cfa_at(12), 0);
-}
-
-/* It may belong to the function before it, or to another one. */
-TEST(code_that_leads_to_no_return_is_unknown)
-{
-	static const uint8_t code[] = {
-		0x85, 0xff,		      /*  0 test %edi,%edi */
-		0x75, 0x01,		      /*  2 jne 5 */
-		0xc3,			      /*  4 ret */
-		0x50,			      /*  5 push %rax */
-		0xe8, 0xf5, 0x00, 0x00, 0x00, /*  6 call far away, which never returns */
-		0x50,			      /* 11 push %rax: another function */
-		0xe8, 0xf0, 0x00, 0x00, 0x00, /* 12 call far away */
-		0xf4,			      /* 17 hlt */
-	};
-
-	derive(code, sizeof(code), 0, 0);
-	CHECK_EQ(cfa_at(2), 8);
-	CHECK_EQ(cfa_at(6), 0);
-	CHECK_EQ(cfa_at(12), 0);
-}
-
-TEST(a_signal_trampoline_is_no_function)
-{
-	static const uint8_t narrow[] = { 0xb8, 15, 0, 0, 0, 0x0f, 0x05, 0xc3 },
-			     wide[] = { 0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05, 0xc3 };
-
-	derive(narrow, sizeof(narrow), 0, 0);
-	CHECK_EQ(cfa_at(0), 0);
-	derive(wide, sizeof(wide), 0, 0);
-	CHECK_EQ(cfa_at(0), 0);
-}
-
-/* The targets of a jump by a table are unknown, and what is after it may be one of them. */
-TEST(code_that_only_a_computed_jump_reaches_is_unknown)
-{
-	static const uint8_t code[] = {
-		0x50,	    /* 0 push %rax */
-		0xff, 0xe2, /* 1 jmp *%rdx */
-		0x58,	    /* 3 pop %rax */
-		0xc3,	    /* 4 ret */
-	};
-
-	derive(code, sizeof(code), 0, 0);
-	CHECK_EQ(cfa_at(1), 0);
-	CHECK_EQ(cfa_at(3), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		CHECK_CASE_STR(cases[i].name, rules_of(cases[i].code), cases[i].rules);
 }
 
 /* ---- compared with the compiler's tables ---- */
