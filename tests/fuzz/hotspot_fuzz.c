@@ -21,16 +21,6 @@
 
 static uint64_t words[N_WORDS];
 
-/* Places the bytes in memory. A word with bit 0 set becomes a pointer into it. */
-static void place(const uint8_t *bytes, size_t size)
-{
-	memset(words, 0, sizeof(words));
-	memcpy(words, bytes, size < sizeof(words) ? size : sizeof(words));
-	for (size_t i = 0; i < N_WORDS; i++)
-		if (words[i] & 1)
-			words[i] = (uintptr_t)&words[words[i] >> 8 & (N_WORDS - 1)];
-}
-
 /* Fields are next to each other, so that few words are an object. */
 static struct hotspot_vm make_vm(bool has_addresses)
 {
@@ -181,7 +171,7 @@ FUZZ(bytes, size)
 
 	read_record(bytes, size);
 	derive_rules(bytes, size);
-	place(bytes, size);
+	fuzz_place(words, N_WORDS, bytes, size, NULL);
 	read_tables();
 	for (int has_addresses = 0; has_addresses < 2; has_addresses++) {
 		vm = make_vm(has_addresses);

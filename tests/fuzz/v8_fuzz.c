@@ -62,15 +62,10 @@ static const struct v8_layout layout = { .type_function = 1,
 
 static uint64_t words[N_WORDS];
 
-/* Places the bytes in memory. A word with bit 0 set becomes a pointer into it, mostly tagged. */
-static void place(const uint8_t *bytes, size_t size)
+/* Most pointers are tagged as those to objects are. */
+static uint64_t tag_of(uint64_t word)
 {
-	memset(words, 0, sizeof(words));
-	memcpy(words, bytes, size < sizeof(words) ? size : sizeof(words));
-	for (size_t i = 0; i < N_WORDS; i++)
-		if (words[i] & 1)
-			words[i] = (uintptr_t)&words[words[i] >> 8 & (N_WORDS - 1)] |
-				   (words[i] >> 4 & 1 ? words[i] >> 5 & 3 : 1);
+	return word >> 4 & 1 ? word >> 5 & 3 : 1;
 }
 
 static void resolve(struct v8_calls *calls, const struct v8_def *def)
@@ -128,7 +123,7 @@ FUZZ(bytes, size)
 	struct elf64 elf;
 
 	read_record(bytes, size);
-	place(bytes, size);
+	fuzz_place(words, N_WORDS, bytes, size, tag_of);
 	for (size_t i = 0; i < sizeof(versions) / sizeof(*versions); i++)
 		read_heap(&versions[i]);
 	if (!elf64_open_image(&elf, bytes, size))
