@@ -14,6 +14,7 @@
 #include "symbols/srclines.h"
 #include "symbols/usyms.h"
 #include "folder.h"
+#include "mapped.h"
 #include "silent.h"
 #include "unit.h"
 
@@ -291,14 +292,6 @@ TEST(looks_into_the_cache_of_debuginfod)
 
 static const struct image_section link_to_x = { ".gnu_debuglink",  SHT_PROGBITS, 0, 0,
 						"x.debug\0\0\0\0", 12,		 0 };
-
-/* The coarse clock has left all files' times behind when this returns. */
-static void wait_for_tick(void)
-{
-	const struct timespec tick = { .tv_nsec = 20000000 };
-
-	nanosleep(&tick, NULL);
-}
 
 /* Writes a file without symbols, and maps it. Returns the address of its code. */
 static uint64_t map_stripped(const char *path)

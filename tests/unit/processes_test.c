@@ -3,6 +3,7 @@
  * Tests of the table of processes: its answers for a time after events of mostly made-up processes.
  */
 #include "child.h"
+#include "mapped.h"
 #include "process/mapfile.h"
 #include "process/processes.h"
 #include "unit.h"
@@ -346,7 +347,6 @@ static ino_t own_inode(void)
 /* By its path it is taken only if it is older than its mapping, by a tick of the clock of files. */
 static void map_new_file(void)
 {
-	const struct timespec tick = { .tv_nsec = 20000000 };
 	struct stat st;
 	int fd;
 	char *at;
@@ -355,7 +355,7 @@ static void map_new_file(void)
 	fd = mkostemp(code_path, O_CLOEXEC);
 	CHECK_EQ(ftruncate(fd, 4096), 0);
 	CHECK_EQ(fstat(fd, &st), 0);
-	nanosleep(&tick, NULL);
+	wait_for_tick();
 	at = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 	close(fd);
 	code = (struct mapping){ .start = (uintptr_t)at,
@@ -363,15 +363,6 @@ static void map_new_file(void)
 				 .dev = st.st_dev,
 				 .ino = st.st_ino,
 				 .path = code_path };
-}
-
-static bool can_use_map_files(void)
-{
-	char path[80];
-
-	snprintf(path, sizeof(path), "/proc/self/map_files/%llx-%llx",
-		 (unsigned long long)code.start, (unsigned long long)code.end);
-	return !access(path, R_OK);
 }
 
 /* As an event may tell it of overlayfs: with another device. False: that is not possible here. */
@@ -387,7 +378,7 @@ static bool map_elsewhere(void)
 	is_known = m && m->dev == code.dev;
 	mappings_free(&maps);
 	code.dev++;
-	return is_known && can_use_map_files();
+	return is_known && can_use_map_files(&code);
 }
 
 static void count_open(struct file *file, void *arg)
@@ -486,9 +477,9 @@ TEST(a_mapped_file_can_be_copied)
 	CHECK_EQ(write(fd, "known", 5), 5);
 	close(fd);
 	CHECK_EQ(mapfile_copy(getpid(), &code, 4095, &st, &pin_fd),
-		 can_use_map_files() ? -EFBIG : -EACCES);
+		 can_use_map_files(&code) ? -EFBIG : -EACCES);
 	CHECK_EQ(pin_fd, -1);
-	if (!can_use_map_files())
+	if (!can_use_map_files(&code))
 		SKIP("no map_files");
 	fd = mapfile_copy(getpid(), &code, 4096, &st, &pin_fd);
 	CHECK_EQ(pread(fd, bytes, 5, 0), 5);

@@ -16,6 +16,7 @@
 #include "symbols/usyms.h"
 #include "child.h"
 #include "folder.h"
+#include "mapped.h"
 #include "silent.h"
 #include "self.h"
 #include "unit.h"
@@ -52,14 +53,6 @@ static struct mapping self_text(void)
 	mappings_free(&maps);
 	text.path = NULL;
 	return text;
-}
-
-/* The coarse clock has left all files' times behind when this returns. */
-static void wait_for_tick(void)
-{
-	const struct timespec tick = { .tv_nsec = 20000000 };
-
-	nanosleep(&tick, NULL);
 }
 
 static int make_copy(char *path)
@@ -197,18 +190,11 @@ static const char *name_of(struct location loc)
 		CHECK_STR(usyms_dso_name(&named), file); \
 	} while (0)
 
-static bool can_use_map_files(void)
+static bool is_privileged(void)
 {
 	struct mapping text = self_text();
-	char path[80];
-	int fd;
 
-	snprintf(path, sizeof(path), "/proc/self/map_files/%llx-%llx",
-		 (unsigned long long)text.start, (unsigned long long)text.end);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
+	return can_use_map_files(&text);
 }
 
 static void drop_capabilities(void)
@@ -223,7 +209,7 @@ static void drop_capabilities(void)
 static void lose_map_files(void)
 {
 	drop_capabilities();
-	if (can_use_map_files())
+	if (is_privileged())
 		UNIT_FAIL("map_files still works");
 }
 
@@ -316,7 +302,7 @@ TEST(keeps_mappings_of_a_zombie)
 static void check_replaced_file(void)
 {
 	char other[] = "/tmp/usyms-test-XXXXXX", third[] = "/tmp/usyms-test-XXXXXX", deleted[64];
-	bool privileged = can_use_map_files();
+	bool privileged = is_privileged();
 	int fd = make_copy(other), fd2 = make_copy(third);
 	struct copy *c = map_copy();
 	pid_t child = start_child();
@@ -342,7 +328,7 @@ TEST(never_names_from_a_file_put_in_the_mapped_ones_place)
 
 static void check_deleted_file(void)
 {
-	bool privileged = can_use_map_files();
+	bool privileged = is_privileged();
 	struct copy *c = map_copy();
 	pid_t child = start_child();
 	struct usyms *us = open_usyms(NULL);
@@ -373,7 +359,7 @@ TEST(names_functions_of_a_file_deleted_later)
 
 TEST(names_functions_of_a_memfd)
 {
-	bool privileged = can_use_map_files();
+	bool privileged = is_privileged();
 	int fd = memfd_create("code", MFD_CLOEXEC);
 	uint64_t addr;
 
