@@ -16,7 +16,7 @@ static inline void wait_for_tick(void)
 	nanosleep(&tick, NULL);
 }
 
-/* Returns true if this process may open the file of a mapping of its own by the mapping's address. */
+/* Returns true if this process may open the file of its own mapping by the mapping's address. */
 static inline bool can_use_map_files(const struct mapping *m)
 {
 	char path[80];
