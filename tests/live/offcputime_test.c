@@ -505,7 +505,7 @@ TEST(stacks_that_differ_in_one_deep_frame_are_told_apart)
 
 TEST(wakers_stand_behind_the_wakees_and_upside_down)
 {
-	struct proc *work = work_start("pingpong", "1009");
+	struct proc *work = work_start("pingpong", "1009", text_of("%d", usable_cpu(0)));
 	int waker = (int)work_value(work->out, NULL, "waker"); /* its tables are there, too, then */
 	struct proc *tool = trace_work(work, ARGV("offcputime", "--waker", "-p",
 						  text_of("%d,%d", work->pid, waker)));

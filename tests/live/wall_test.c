@@ -252,7 +252,7 @@ TEST_UNLESS(quotas_lack, threads_of_a_throttled_cgroup_are_runnable)
 
 TEST(wakers_stand_behind_the_wakees)
 {
-	struct proc *work = work_start("pingpong", "1009");
+	struct proc *work = work_start("pingpong", "1009", text_of("%d", usable_cpu(0)));
 	int waker = (int)work_value(work->out, NULL, "waker"); /* its tables are there, too, then */
 	struct proc *tool = trace_work(work, ARGV("profile", "--wall", "--waker", "-p",
 						  text_of("%d,%d", work->pid, waker)));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * pingpong ROUNDS [CPU]: a process, "wakee", is woken up ROUNDS times by its child, "waker", by a
- * pipe, and answers by another pipe. Prints the child's pid.
+ * pipe, and answers by another pipe. Prints the child's pid. On one CPU, the wakee waits each time:
+ * the child doesn't preempt it.
  */
 #include "work.h"
 
@@ -21,7 +22,11 @@ WORK_FUNCTION void waker_poke(void)
 
 WORK_FUNCTION void waker_main(void)
 {
+	struct sched_param param = { 0 };
+
 	work_set_comm("waker");
+	if (sched_setscheduler(0, SCHED_BATCH, &param))
+		exit(1);
 	while (work_read(to_waker[0]) == 1)
 		waker_poke();
 	WORK_KEEP_FRAME();
