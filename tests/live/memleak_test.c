@@ -1029,7 +1029,7 @@ static void check_later(const char *mode, const char *option, const char *size)
 TEST_UNLESS(windows_lack, allocators_that_come_later_and_cannot_be_probed_are_told_of)
 {
 	check_later("exec", "--format=text", "--min-size=1");
-	check_later("exec_steady", "--duty-cycle=50", "--max-size=100");
+	check_later("exec_steady", "--duty-cycle=50", "--max-size=5000");
 }
 
 /* The table is larger than the address space. */
