@@ -127,7 +127,7 @@ struct runtime_code {
 	 * be walked. Returns true if the layout, or what add_rows() adds, may have changed.
 	 * *is_settled: the search need not be repeated for some time. NULL: the layout is complete.
 	 */
-	bool (*look_again)(const struct runtime_instance *instance, struct runtime_process *process,
+	bool (*look_again)(struct runtime_instance *instance, struct runtime_process *process,
 			   bool *is_settled);
 
 	/* Adds the rules of the process's code that has a table; NULL: there is no such code. */

@@ -135,7 +135,7 @@ static void take_row(uint64_t address, const struct unwind_rule *rule, void *arg
 static void read_process(const struct hotspot_vm *vm)
 {
 	uint64_t at = (uintptr_t)words;
-	struct hotspot_blob blob;
+	struct hotspot_blob blob = {};
 
 	for (int i = 0; i < N_TRIED && hotspot_blob_next(&vm->layout, getpid(), &at,
 							 vm->layout.heaps[0].high, &blob);

@@ -37,16 +37,21 @@ uint64_t hotspot_blob_read(const struct hotspot_layout *layout, pid_t pid, uint6
 
 	if (n < header || !segments || segments > SEGMENTS_MAX)
 		return 0;
-	memset(blob, 0, sizeof(*blob));
 	blob->address = block + header;
 	blob->is_used = bytes[layout->block_used] == 1;
 	memcpy(blob->bytes, bytes + header, HOTSPOT_BLOB_BYTES - header);
-	if (!blob->is_used)
-		return segments;
-	fill(blob, layout, bytes);
-	n = peek(pid, load_u64(bytes + layout->name), blob->name, sizeof(blob->name) - 1);
-	blob->name[n] = 0;
+	if (blob->is_used)
+		fill(blob, layout, bytes);
 	return segments;
+}
+
+static void read_name(const struct hotspot_layout *layout, pid_t pid, struct hotspot_blob *blob)
+{
+	uint64_t at = load_u64(blob->bytes + layout->name - layout->header_bytes);
+
+	if (at != blob->name_at)
+		blob->name[peek(pid, at, blob->name, sizeof(blob->name) - 1)] = 0;
+	blob->name_at = at;
 }
 
 bool hotspot_blob_next(const struct hotspot_layout *layout, pid_t pid, uint64_t *block,
@@ -54,6 +59,8 @@ bool hotspot_blob_next(const struct hotspot_layout *layout, pid_t pid, uint64_t 
 {
 	uint64_t segments = *block < end ? hotspot_blob_read(layout, pid, *block, blob) : 0;
 
+	if (segments && blob->is_used)
+		read_name(layout, pid, blob);
 	*block += segments << layout->log2_segment;
 	return segments;
 }
@@ -64,6 +71,16 @@ const struct hotspot_heap *hotspot_blob_heap(const struct hotspot_layout *layout
 		if (addr >= layout->heaps[i].low && addr < layout->heaps[i].high)
 			return &layout->heaps[i];
 	return NULL;
+}
+
+static bool read_used(const struct hotspot_layout *layout, pid_t pid, uint64_t block,
+		      struct hotspot_blob *blob)
+{
+	*blob = (struct hotspot_blob){};
+	if (!hotspot_blob_read(layout, pid, block, blob) || !blob->is_used)
+		return false;
+	read_name(layout, pid, blob);
+	return true;
 }
 
 /* A byte of the map of segments is a distance back towards the block's first segment. */
@@ -78,10 +95,8 @@ bool hotspot_blob_find(const struct hotspot_layout *layout, pid_t pid, uint64_t 
 		if (!peek_all(pid, heap->segments + segment, &back, 1) || back == NO_BLOCK)
 			return false;
 		if (!back)
-			return hotspot_blob_read(layout, pid,
-						 heap->low + (segment << layout->log2_segment),
-						 blob) &&
-			       blob->is_used;
+			return read_used(layout, pid, heap->low + (segment << layout->log2_segment),
+					 blob);
 		segment -= back;
 	}
 	return false;

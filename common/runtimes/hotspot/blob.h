@@ -16,7 +16,8 @@ struct hotspot_blob {
 	int32_t frame_complete; /* bytes of code after which the frame exists */
 	uint32_t compile_id;	/* compiled methods only, like the following member */
 	uint64_t method;
-	char name[40];			   /* kind, or name of a stub */
+	uint64_t name_at;		   /* address of its name */
+	char name[40];			   /* kind, or name of a stub; see the functions */
 	uint8_t bytes[HOTSPOT_BLOB_BYTES]; /* the blob, after the block's header */
 };
 
@@ -26,11 +27,17 @@ struct hotspot_compiled {
 	uint32_t compile_id; /* never used again in the process */
 };
 
-/* Reads a block. Returns its length in segments; 0: unreadable or broken. */
+/*
+ * Reads a block, but not the name, which stays as it was. Returns the block's length in segments;
+ * 0: unreadable or broken.
+ */
 uint64_t hotspot_blob_read(const struct hotspot_layout *layout, pid_t pid, uint64_t block,
 			   struct hotspot_blob *blob);
 
-/* Reads the block at *block, and moves it to the next one, up to end. False: the end, or broken. */
+/*
+ * Reads the block at *block, and moves it to the next one, up to end. *blob is the block before, or
+ * zeroes: many have the same name, which is then not read again. False: the end, or broken.
+ */
 bool hotspot_blob_next(const struct hotspot_layout *layout, pid_t pid, uint64_t *block,
 		       uint64_t end, struct hotspot_blob *blob);
 

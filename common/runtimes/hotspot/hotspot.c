@@ -63,7 +63,7 @@ static bool find_stubs(const struct stub_search *s)
 {
 	const struct hotspot_heap *heap = hotspot_blob_heap(s->layout, s->layout->interpreter_low);
 	uint64_t at = heap ? heap->low : 0;
-	struct hotspot_blob blob;
+	struct hotspot_blob blob = {};
 
 	for (size_t i = 0; heap && i < BLOCKS_MAX; i++) {
 		if (!hotspot_blob_next(s->layout, s->pid, &at, heap->high, &blob))
@@ -95,7 +95,7 @@ static bool is_entry(const struct stub_search *s, const struct hotspot_blob *blo
 static uint64_t find_wrapper(const struct stub_search *s, const struct hotspot_heap *heap)
 {
 	uint64_t at = heap->low;
-	struct hotspot_blob blob;
+	struct hotspot_blob blob = {};
 
 	for (size_t i = 0; i < BLOCKS_MAX; i++) {
 		if (!hotspot_blob_next(s->layout, s->pid, &at, heap->high, &blob))
@@ -225,6 +225,16 @@ static int read_vm(const struct runtime_instance *instance, struct hotspot_vm *v
 	return hotspot_vm_read(vm, &build_of(instance)->tables, instance->pid, instance->bias);
 }
 
+static int describe_by(const struct runtime_instance *instance, const struct hotspot_vm *vm,
+		       struct runtime_process *process)
+{
+	int err = hotspot_vm_describe(vm, instance->pid, instance->bias, &process->hotspot);
+
+	if (!err)
+		hotspot_continuation_find(vm, instance->pid, instance->bias, &process->hotspot);
+	return err;
+}
+
 static int describe(const struct runtime_instance *instance, struct runtime_process *process)
 {
 	struct runtime_file *file = instance->file;
@@ -234,25 +244,7 @@ static int describe(const struct runtime_instance *instance, struct runtime_proc
 	if (err)
 		return err;
 	snprintf(file->title, sizeof(file->title), "Java %u", vm.version);
-	err = hotspot_vm_describe(&vm, instance->pid, instance->bias, &process->hotspot);
-	if (!err)
-		hotspot_continuation_find(&vm, instance->pid, instance->bias, &process->hotspot);
-	return err;
-}
-
-/*
- * The interpreter may have been incomplete, and stubs are made as they are needed: their rules are
- * made anew.
- */
-static bool look_again(const struct runtime_instance *instance, struct runtime_process *process,
-		       bool *is_settled)
-{
-	struct runtime_process described = *process;
-
-	if (!describe(instance, &described))
-		*process = described;
-	*is_settled = true;
-	return true;
+	return describe_by(instance, &vm, process);
 }
 
 /* ---- functions ---- */
@@ -344,6 +336,21 @@ static const struct hotspot_vm *vm_of(const struct runtime_instance *instance)
 	return &((const struct state *)instance->state)->vm;
 }
 
+/*
+ * The interpreter may have been incomplete, and stubs are made as they are needed: their rules are
+ * made anew.
+ */
+static bool look_again(struct runtime_instance *instance, struct runtime_process *process,
+		       bool *is_settled)
+{
+	struct runtime_process described = *process;
+
+	if (has_vm(instance) && !describe_by(instance, vm_of(instance), &described))
+		*process = described;
+	*is_settled = true;
+	return true;
+}
+
 static void free_frame(struct frame *frame)
 {
 	for (size_t i = 0; frame && i < frame->n; i++) {
@@ -388,12 +395,14 @@ static bool is_frame(const struct frame *frame, const struct hotspot_compiled *c
 	       frame->is_return == position->is_return;
 }
 
+/* Reads a method, but for a name that is known. False: not a method. */
 static bool read_method(const struct runtime_instance *instance, const struct hotspot_scope *scope,
-			struct method *method)
+			const char *name, struct method *method)
 {
 	const struct hotspot_vm *vm = vm_of(instance);
 
-	method->name = hotspot_method_name(&vm->layout, instance->pid, scope->method);
+	method->name = name ? mem_strdup(name)
+			    : hotspot_method_name(&vm->layout, instance->pid, scope->method);
 	if (!method->name || !instance->lines)
 		return method->name;
 	method->file = hotspot_method_file(vm, instance->pid, scope->method);
@@ -401,9 +410,12 @@ static bool read_method(const struct runtime_instance *instance, const struct ho
 	return true;
 }
 
-/* Reads a frame's methods; NULL: unknown, or the compiled method was freed meanwhile. */
+/*
+ * Reads a frame's methods; NULL: unknown, or the compiled method was freed meanwhile. name: of the
+ * compiled method, which is the outermost of them.
+ */
 static struct frame *read_frame(const struct runtime_instance *instance,
-				const struct hotspot_compiled *compiled,
+				const struct hotspot_compiled *compiled, const char *name,
 				const struct runtime_position *position)
 {
 	const struct hotspot_vm *vm = vm_of(instance);
@@ -418,7 +430,9 @@ static struct frame *read_frame(const struct runtime_instance *instance,
 	frame->compiled = *compiled;
 	frame->pc = position->pc;
 	frame->is_return = position->is_return;
-	while (frame->n < n && read_method(instance, &scopes[frame->n], &frame->methods[frame->n]))
+	while (frame->n < n &&
+	       read_method(instance, &scopes[frame->n], frame->n == n - 1 ? name : NULL,
+			   &frame->methods[frame->n]))
 		frame->n++;
 	if (frame->n == n && hotspot_is_alive(vm, instance->pid, compiled))
 		return frame;
@@ -427,7 +441,7 @@ static struct frame *read_frame(const struct runtime_instance *instance,
 }
 
 static const struct frame *get_frame(struct runtime_instance *instance,
-				     const struct hotspot_compiled *compiled,
+				     const struct hotspot_compiled *compiled, const char *name,
 				     const struct runtime_position *position)
 {
 	struct state *state = instance->state;
@@ -438,7 +452,7 @@ static const struct frame *get_frame(struct runtime_instance *instance,
 	evict_frame(state, known);
 	if (state->n_methods >= METHODS_CACHED)
 		evict_frames(state);
-	*known = read_frame(instance, compiled, position);
+	*known = read_frame(instance, compiled, name, position);
 	state->n_methods += *known ? (*known)->n : 0;
 	return *known;
 }
@@ -474,7 +488,8 @@ static size_t resolve_interpreted(const struct runtime_instance *instance,
 	struct method method = {};
 
 	resolve_alone(f, calls);
-	if (!position->has_index || !instance->lines || !read_method(instance, &scope, &method))
+	if (!position->has_index || !instance->lines ||
+	    !read_method(instance, &scope, NULL, &method))
 		return 1;
 	if (!strcmp(method.name, f->name)) {
 		calls[0].line = method.line;
@@ -512,7 +527,7 @@ static size_t resolve(struct runtime_instance *instance, const struct runtime_fu
 	if (!origin.compiled.blob)
 		return instance ? resolve_interpreted(instance, f, &origin, position, calls)
 				: resolve_alone(f, calls);
-	frame = instance ? get_frame(instance, &origin.compiled, position) : NULL;
+	frame = instance ? get_frame(instance, &origin.compiled, f->name, position) : NULL;
 	return frame ? fill_calls(frame, calls) : resolve_freed(f, calls);
 }
 

@@ -3,12 +3,14 @@
 #include <limits.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/mem.h"
 #include "base/peek.h"
 #include "runtimes/hotspot/method.h"
 #include "runtimes/hotspot/names.h"
 
 #define SYMBOL_BYTES	 4096
+#define SYMBOL_AT_ONCE	 160
 #define POINTER_TAG	 7ULL
 #define LINES_BYTES	 (16U << 10)
 #define HAS_LINES	 1U   /* bit of ConstMethod's flags */
@@ -49,21 +51,34 @@ struct symbol {
 	char text[SYMBOL_BYTES];
 };
 
+/* Reads the beginning at once, which few symbols exceed. */
 static bool read_symbol(const struct hotspot_layout *l, pid_t pid, uint64_t at,
 			struct symbol *symbol)
 {
-	symbol->length = at ? peek_u16(pid, at + l->symbol_length) : 0;
-	return symbol->length && symbol->length <= SYMBOL_BYTES &&
-	       peek_all(pid, at + l->symbol_body, symbol->text, symbol->length);
+	char bytes[SYMBOL_AT_ONCE];
+	size_t n = at ? peek(pid, at, bytes, sizeof(bytes)) : 0;
+
+	if (n < l->symbol_length + sizeof(symbol->length))
+		return false;
+	memcpy(&symbol->length, bytes + l->symbol_length, sizeof(symbol->length));
+	if (!symbol->length || symbol->length > SYMBOL_BYTES)
+		return false;
+	if (n < l->symbol_body + (size_t)symbol->length)
+		return peek_all(pid, at + l->symbol_body, symbol->text, symbol->length);
+	memcpy(symbol->text, bytes + l->symbol_body, symbol->length);
+	return true;
 }
 
-/* Reads the symbol with an index in a constant pool. */
-static bool read_entry(const struct hotspot_layout *l, pid_t pid, uint64_t pool, uint16_t index,
+/* Returns the address of the entry with an index in a constant pool, which points to a symbol. */
+static uint64_t entry_at(const struct hotspot_layout *l, uint64_t pool, uint16_t index)
+{
+	return pool + l->pool_bytes + 8ULL * index;
+}
+
+static bool read_entry(const struct hotspot_layout *l, pid_t pid, uint64_t entry,
 		       struct symbol *symbol)
 {
-	uint64_t at = pool + l->pool_bytes + 8ULL * index;
-
-	return read_symbol(l, pid, peek_u64(pid, at) & ~POINTER_TAG, symbol);
+	return read_symbol(l, pid, entry & ~POINTER_TAG, symbol);
 }
 
 /* Returns the ConstMethod; 0: not a method. */
@@ -72,9 +87,17 @@ static uint64_t read_const(const struct hotspot_layout *l, pid_t pid, uint64_t m
 	return method & POINTER_TAG ? 0 : peek_u64(pid, method + l->method_const);
 }
 
-static uint64_t read_holder(const struct hotspot_layout *l, pid_t pid, uint64_t pool)
+/* Reads two pieces with one system call. False: one is unreadable. */
+static bool read_both(pid_t pid, uint64_t addr, void *to, size_t size, uint64_t other_addr,
+		      void *other_to, size_t other_size)
 {
-	return peek_u64(pid, pool + l->pool_holder);
+	struct peek_piece pieces[] = {
+		{ .addr = addr, .to = to, .size = size },
+		{ .addr = other_addr, .to = other_to, .size = other_size },
+	};
+
+	peek_pieces(pid, pieces, ARRAY_SIZE(pieces));
+	return pieces[0].is_read && pieces[1].is_read;
 }
 
 /* The names of a method. */
@@ -85,13 +108,16 @@ struct names {
 static bool read_names(const struct hotspot_layout *l, pid_t pid, uint64_t method,
 		       struct names *names)
 {
-	uint64_t constant = read_const(l, pid, method),
-		 pool = peek_u64(pid, constant + l->const_pool),
-		 name = peek_u64(pid, read_holder(l, pid, pool) + l->class_name);
-	uint16_t index = peek_u16(pid, constant + l->const_name);
+	uint64_t constant = read_const(l, pid, method), pool = 0, holder = 0, entry = 0;
+	uint16_t index = 0;
 
-	return constant && read_symbol(l, pid, name, &names->class_name) &&
-	       read_entry(l, pid, pool, index, &names->method_name);
+	return constant &&
+	       read_both(pid, constant + l->const_pool, &pool, sizeof(pool),
+			 constant + l->const_name, &index, sizeof(index)) &&
+	       read_both(pid, pool + l->pool_holder, &holder, sizeof(holder),
+			 entry_at(l, pool, index), &entry, sizeof(entry)) &&
+	       read_symbol(l, pid, peek_u64(pid, holder + l->class_name), &names->class_name) &&
+	       read_entry(l, pid, entry, &names->method_name);
 }
 
 char *hotspot_method_name(const struct hotspot_layout *layout, pid_t pid, uint64_t method)
@@ -134,11 +160,12 @@ char *hotspot_method_file(const struct hotspot_vm *vm, pid_t pid, uint64_t metho
 	if (vm->fields.pool_source >= 0)
 		index = peek_u16(pid, pool + (uint64_t)vm->fields.pool_source);
 	else if (vm->fields.class_source >= 0)
-		index = peek_u16(pid,
-				 read_holder(l, pid, pool) + (uint64_t)vm->fields.class_source);
+		index = peek_u16(pid, peek_u64(pid, pool + l->pool_holder) +
+					      (uint64_t)vm->fields.class_source);
 	else
 		index = 0;
-	if (!index || !read_entry(l, pid, pool, index, &symbol) || symbol.length > NAME_MAX)
+	if (!index || !read_entry(l, pid, peek_u64(pid, entry_at(l, pool, index)), &symbol) ||
+	    symbol.length > NAME_MAX)
 		return NULL;
 	return mem_printf("%.*s", (int)symbol.length, symbol.text);
 }

@@ -110,7 +110,7 @@ void hotspot_stubs_visit(const struct hotspot_layout *layout, pid_t pid,
 {
 	const struct hotspot_heap *heap = hotspot_blob_heap(layout, layout->interpreter_low);
 	uint64_t at = heap ? heap->low : 0, left = CODE_ALL_BYTES;
-	struct hotspot_blob blob;
+	struct hotspot_blob blob = {};
 
 	for (size_t i = 0; heap && i < BLOCKS_MAX; i++) {
 		if (!hotspot_blob_next(layout, pid, &at, heap->high, &blob))

@@ -143,6 +143,9 @@ struct table {
 	pid_t pid;
 	uint64_t bias;
 	struct hotspot_fields *found;
+	uint64_t type; /* address of the last field's type; 0: there was none */
+	char type_name[NAME_BYTES];
+	bool is_wanted; /* fields of that type are */
 };
 
 static void note(const struct table *table, enum part part, const char *type, const char *name,
@@ -162,20 +165,36 @@ static void note(const struct table *table, enum part part, const char *type, co
 	}
 }
 
-static void note_field(const struct table *table, const void *entry)
+static bool is_wanted(const char *type)
 {
-	const struct field_entry *field = entry;
-	char type[NAME_BYTES], name[NAME_BYTES];
+	size_t i = 0;
 
-	peek_text(table->pid, field->type, type);
-	peek_text(table->pid, field->name, name);
-	if (field->is_static)
-		note(table, VARIABLE, type, name, field->address);
-	else
-		note(table, FIELD, type, name, field->offset);
+	while (i < ARRAY_SIZE(wanted) && (wanted[i].part == TYPE || strcmp(wanted[i].type, type)))
+		i++;
+	return i < ARRAY_SIZE(wanted);
 }
 
-static void note_type(const struct table *table, const void *entry)
+/* Most fields follow others of their type, and few are wanted: a text takes a system call. */
+static void note_field(struct table *table, const void *entry)
+{
+	const struct field_entry *field = entry;
+	char name[NAME_BYTES];
+
+	if (field->type != table->type) {
+		table->type = field->type;
+		peek_text(table->pid, field->type, table->type_name);
+		table->is_wanted = is_wanted(table->type_name);
+	}
+	if (!table->is_wanted)
+		return;
+	peek_text(table->pid, field->name, name);
+	if (field->is_static)
+		note(table, VARIABLE, table->type_name, name, field->address);
+	else
+		note(table, FIELD, table->type_name, name, field->offset);
+}
+
+static void note_type(struct table *table, const void *entry)
 {
 	const struct type_entry *type = entry;
 	char name[NAME_BYTES];
@@ -185,8 +204,8 @@ static void note_type(const struct table *table, const void *entry)
 }
 
 /* Visits a table's elements up to the first one without a name. */
-static void visit_table(const struct table *table, uint64_t variable, size_t size,
-			void (*visit)(const struct table *table, const void *entry))
+static void visit_table(struct table *table, uint64_t variable, size_t size,
+			void (*visit)(struct table *table, const void *entry))
 {
 	uint64_t at = peek_u64(table->pid, variable + table->bias);
 	uint8_t bytes[ENTRIES_A_READ * sizeof(struct field_entry)];
@@ -314,7 +333,7 @@ int hotspot_vm_read(struct hotspot_vm *vm, const struct hotspot_tables *tables, 
 		    uint64_t bias)
 {
 	struct hotspot_fields *f = &vm->fields;
-	const struct table table = { pid, bias, f };
+	struct table table = { .pid = pid, .bias = bias, .found = f };
 
 	*vm = (struct hotspot_vm){};
 	memset(f, 0xff, offsetof(struct hotspot_fields, heap));

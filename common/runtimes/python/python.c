@@ -87,7 +87,7 @@ static int describe(const struct runtime_instance *instance, struct runtime_proc
  * Searches again. Settled if the process has Python threads: not all threads need to run Python, so
  * stacks without frames are normal.
  */
-static bool look_again(const struct runtime_instance *instance, struct runtime_process *process,
+static bool look_again(struct runtime_instance *instance, struct runtime_process *process,
 		       bool *is_settled)
 {
 	struct python_layout *layout = &process->python;
