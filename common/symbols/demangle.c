@@ -62,9 +62,9 @@ static bool print_name(struct text *t, const char *name)
 
 /*
  * Returns true if a Rust name (v0) may bind too many lifetimes: "G", a number in base 62 and "_" is
- * the number of lifetimes that a type binds. libiberty loops that often, even after reaching its
- * output limit: a number of ten digits takes years. An identifier may look the same, and is then
- * left mangled.
+ * the number of lifetimes that a type binds, which is a function's ("F") or a trait object's ("D").
+ * libiberty loops that often, even after reaching its output limit: a number of ten digits takes
+ * years. An identifier or a crate's hash may look the same, and is then left mangled.
  */
 static bool binds_too_many(const char *name)
 {
@@ -75,8 +75,9 @@ static bool binds_too_many(const char *name)
 	if (name[1] != 'R')
 		return false;
 	while ((name = strchr(name, 'G'))) {
+		bool is_binder = name[-1] == 'F' || name[-1] == 'D';
 		size_t n = strspn(++name, digits);
-		double number = 1;
+		double number = is_binder;
 
 		for (size_t i = 0; name[n] == '_' && i < n && number <= MAX_LIFETIMES; i++)
 			number *= 62;

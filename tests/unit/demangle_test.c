@@ -25,6 +25,9 @@ TEST(names_are_as_people_wrote_them)
 	CHECK_STR(readable("_RNvNtC4work6tracer4spin"), "work::tracer::spin");
 	CHECK_STR(readable("_RNvC6_123foo3bar"), "123foo::bar");
 	CHECK_STR(readable("_ZN4work6legacy4leaf17h0123456789abcdefE"), "work::legacy::leaf");
+	/* a crate's hash may contain "G" */
+	CHECK_STR(readable("_RNvNtCsjrHSEGnQ3l9_3std2rt19lang_start_internal"),
+		  "std::rt::lang_start_internal");
 	/* keeps the mark of stubs */
 	CHECK_STR(readable("_ZdlPv@plt"), "operator delete(void*)@plt");
 	CHECK_STR(readable("_RNvC4work4leaf@plt"), "work::leaf@plt");
@@ -65,6 +68,7 @@ TEST(bounds_lifetimes)
 			   "YYYYYYYYFFFC0FFFFFFFFFFFFFFFGLOBYYYYYAL_FFFOC0OOOOOOOOOYYFFFFFOO"),
 		  "");
 	CHECK_STR(readable("_RMC0FGGLOBYYYYYAL_EuE"), "");
+	CHECK_STR(readable("_RMC0DGGLOBYYYYYAL_EL_"), "");
 }
 
 TEST(bounds_depth_and_length)
