@@ -264,15 +264,20 @@ static __noinline int send_range(const struct task_state *call, __u64 addr, bool
 	return 0;
 }
 
-/*
- * Sends RANGE_GONE before the kernel can give the addresses to another thread. Skips unaligned
- * addresses, which munmap() rejects.
- */
+/* Returns true for ranges that munmap() rejects: unaligned, or beyond the end of user space. */
+static __always_inline bool unmap_is_refused(__u64 addr, __u64 bytes)
+{
+	__u64 end = BPF_CORE_READ(current_mm(), task_size);
+
+	return addr & (settings.page_bytes - 1) || addr > end || bytes > end - addr;
+}
+
+/* Sends RANGE_GONE before the kernel can give the addresses to another thread. */
 static __always_inline void send_unmapped(__u64 addr, __u64 bytes, __u32 tgid)
 {
 	struct memleak_range *range;
 
-	if (addr & (settings.page_bytes - 1))
+	if (unmap_is_refused(addr, bytes))
 		return;
 	range = range_begin(addr, whole_pages(bytes), RANGE_GONE);
 	if (!range)

@@ -263,6 +263,7 @@ struct uprobe_task {
 
 struct mm_struct {
 	atomic_t mm_users;
+	unsigned long task_size; /* end of user space */
 	unsigned long end_code;
 	unsigned long start_brk;
 	unsigned long brk;

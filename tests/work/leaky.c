@@ -217,13 +217,14 @@ WORK_FUNCTION void unmap_all(void)
 	WORK_KEEP_FRAME();
 }
 
-/* Unmaps both ends of a mapping. */
+/* Unmaps both ends of a mapping, and more than there is: the kernel refuses that. */
 WORK_FUNCTION void align_mapping(void)
 {
 	char *p = map(4 * MB, ACCESS, 0);
 
 	munmap(p, MB);
 	munmap(p + 3 * MB, MB);
+	munmap(p + MB, hide(SIZE_MAX / 2)); /* fails */
 	WORK_KEEP_FRAME();
 }
 
