@@ -308,6 +308,17 @@ TEST_UNLESS(memleak_lacks, the_allocator_of_a_static_program_is_found)
 	check_all_leaks(trace(work_start("leaky_static", "all", "1"), NULL)->out);
 }
 
+/* The command is stopped until its allocator is probed; env executes one that runs by then. */
+TEST_UNLESS(memleak_lacks, only_an_allocator_that_runs_before_its_probes_is_late)
+{
+	const char *program = work_path("leaky_static"), *late = "allocators: 1 loaded";
+	struct proc *tool = tool_run("memleak", TEXT, "--", program, "all", "1");
+
+	check_all_leaks(tool->out);
+	CHECK_LACKS(tool->err, late);
+	CHECK_HAS(tool_run("memleak", TEXT, "--", "env", program, "all", "1")->err, late);
+}
+
 #define PRELOADED_TEST(name, library)                                                          \
 	TEST_UNLESS(memleak_lacks, name)                                                       \
 	{                                                                                      \

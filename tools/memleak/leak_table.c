@@ -503,7 +503,10 @@ static void preload_command(const struct run *run)
 		stacks_preload(run, run->command_pid, generation);
 }
 
-/* Probes the command once its libraries are mapped; on_changed() does if it can't be stopped. */
+/*
+ * Probes the command once its libraries are mapped; on_changed() does if it can't be stopped. What
+ * was found since its exec isn't late: it has not run its first instruction.
+ */
 static void command_loaded(struct run *run)
 {
 	struct leak_table *table = table_of(run);
@@ -511,6 +514,7 @@ static void command_loaded(struct run *run)
 
 	preload_command(run);
 	err = leak_probes_add(table->probes, run->command_pid);
+	table->n_late = 0;
 	go_heaps_add(table->heaps, run->command_pid);
 	if (err)
 		msg_errno(err, "command: probing its allocator failed");
