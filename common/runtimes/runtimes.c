@@ -72,7 +72,7 @@ static const struct runtime runtimes[] = {
 	{
 		.name = "php",
 		.files = FILES("opcache.so", "php", "php-fpm", "php-cgi", "libphp"),
-		.to_complete = "use PHP 8.4, or start it with -d opcache.jit=off",
+		.to_complete = "use PHP 8.4 or -d opcache.jit=off, and -d pcre.jit=0",
 		.to_name = "start it with -d opcache.jit_debug=16",
 	},
 	{

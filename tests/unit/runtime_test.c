@@ -4,8 +4,8 @@
 #include "runtimes/runtimes.h"
 #include "unit.h"
 
-/* The runtime of a process that executes these files. */
-static const char *find(const char *first, const char *second)
+/* The runtime of a process that executes these files; NULL: none is known. */
+static const struct runtime *find_runtime(const char *first, const char *second)
 {
 	struct mapping items[] = { { .start = 0x1000, .end = 0x2000, .ino = 1, .dev = 1 },
 				   { .start = 0x3000, .end = 0x4000, .ino = 2, .dev = 1 } };
@@ -21,6 +21,13 @@ static const char *find(const char *first, const char *second)
 	runtime = runtime_find(maps);
 	maps_release(maps);
 	map_store_free(&store);
+	return runtime;
+}
+
+static const char *find(const char *first, const char *second)
+{
+	const struct runtime *runtime = find_runtime(first, second);
+
 	return runtime ? runtime->name : "none";
 }
 
@@ -47,6 +54,15 @@ TEST(a_runtime_is_known_by_its_files)
 	CHECK_STR(find("/usr/bin/phpmyadmin", NULL), "none");
 	CHECK_STR(find("/usr/bin/monotone", "/usr/bin/rubyfmt"), "none");
 	CHECK_STR(find("", NULL), "none");
+}
+
+/* Its regular expressions are compiled, too, also without its own compiler. */
+TEST(advice_for_php_names_both_compilers)
+{
+	const char *advice = find_runtime("/usr/bin/php8.2", NULL)->to_complete;
+
+	CHECK_HAS(advice, "-d opcache.jit=off");
+	CHECK_HAS(advice, "-d pcre.jit=0");
 }
 
 TEST(an_advice_has_the_pid_in_it)
