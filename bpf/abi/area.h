@@ -32,6 +32,12 @@ struct area_id {
 	__u32 padding;
 };
 
+/* Returns true for a file or a kernel object. A namespace's first System V segment is inode 0. */
+static inline bool area_has_name(const struct area_id *id)
+{
+	return id->ino || id->kind > AREA_SPECIAL;
+}
+
 #define AREA_NAME_BYTES 256 /* bytes of a path component: NAME_MAX and a terminator */
 #define AREA_TEXT_BYTES 4096
 

@@ -296,7 +296,7 @@ static __always_inline bool area_send_name(struct vm_area_struct *vma, const str
 	__u32 zero = 0, bytes;
 	struct area_def *def;
 
-	if (!id->ino)
+	if (!area_has_name(id))
 		return true;
 	def = bpf_map_lookup_elem(&area_scratch, &zero);
 	if (!def)

@@ -275,6 +275,15 @@ TEST(every_kind_of_memory_has_its_row)
 	CHECK_LACKS(tool->out, "?");
 }
 
+/* In a container, the first one is inode 0. */
+TEST(a_first_system_v_segment_is_named)
+{
+	struct proc *work = work_start("faults", "sysv:103");
+	struct proc *tool = TRACE(work, 1, "--by-file", "-p", pid_text(work->pid));
+
+	CHECK_FAULTS(tool, column_sum(tool->out, BOTH, " shmem   /SYSV00000000 (deleted)"), 103);
+}
+
 TEST_UNLESS(disks_lack, an_evicted_file_is_named_with_its_major_faults)
 {
 	const char *path = make_disk_file(307);

@@ -51,6 +51,17 @@ TEST(a_path_is_put_together_from_its_end)
 	CHECK_STR(name_of(file), ".../b/c (deleted)");
 }
 
+TEST(inode_0_of_a_file_has_a_name_and_other_memory_none)
+{
+	struct area_id segment = { .dev = 1, .generation = 5, .kind = AREA_SHMEM };
+	struct area_id heap = { .kind = AREA_HEAP };
+
+	CHECK_STR(name_of(segment), "?");
+	DEFINE(segment, "SYSV00000000\0");
+	CHECK_STR(name_of(segment), "/SYSV00000000");
+	CHECK_STR(name_of(heap), "");
+}
+
 TEST(what_two_reports_did_not_use_is_let_go)
 {
 	struct area_id other = file, new = file;

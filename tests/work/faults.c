@@ -6,6 +6,7 @@
  *	heap	memory below the program break
  *	stack	the main thread's stack
  *	shmem	a memfd called "planted"
+ *	sysv	the first System V segment of a namespace, which is deleted
  *	memfds	PAGES memfds called "one", a page of each
  *	file	FILE, after its pages are evicted from the page cache
  *	deleted	FILE, evicted and deleted
@@ -17,8 +18,10 @@
 #include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/shm.h>
 
 #include "work.h"
 
@@ -130,6 +133,20 @@ static void touch_shmem(long pages, const char *file)
 	close(fd);
 }
 
+static void touch_sysv(long pages, const char *file)
+{
+	int id = unshare(CLONE_NEWIPC)
+			 ? -1
+			 : shmget(IPC_PRIVATE, (size_t)pages * PAGE, IPC_CREAT | 0600);
+	char *at = id < 0 ? (char *)-1 : shmat(id, NULL, 0);
+
+	(void)file;
+	shmctl(id, IPC_RMID, NULL);
+	if (at == (char *)-1)
+		abort();
+	touch_outer(at, pages, 1);
+}
+
 static void touch_memfds(long pages, const char *file)
 {
 	(void)file;
@@ -219,7 +236,7 @@ static const struct {
 	{ "anon", touch_anon },	      { "heap", touch_heap },	  { "stack", touch_stack },
 	{ "shmem", touch_shmem },     { "memfds", touch_memfds }, { "file", touch_file },
 	{ "deleted", touch_deleted }, { "user", touch_user },	  { "kernel", touch_kernel },
-	{ "slow", touch_slowly },
+	{ "slow", touch_slowly },     { "sysv", touch_sysv },
 };
 
 static void touch_named(const char *name, long pages, const char *file)

@@ -97,7 +97,7 @@ const char *areas_name(const struct areas *areas, const struct area_id *id)
 {
 	struct area *area;
 
-	if (!id->ino)
+	if (!area_has_name(id))
 		return "";
 	area = idmap_find(&areas->by_hash, hash_id(id));
 	if (!area || memcmp(&area->id, id, sizeof(*id)) != 0)
