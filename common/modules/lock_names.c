@@ -241,9 +241,10 @@ static void identify(struct lock_names *names, struct known *known)
 	if (!m)
 		return;
 	name->mapping = mem_strdup(*m->path ? m->path : "[anon]");
-	name->offset = m->ino ? m->offset + (name->addr - m->start) : 0;
-	if (!m->is_shared || !m->ino || known->is_private)
+	name->offset = m->ino || m->is_shared ? m->offset + (name->addr - m->start) : 0;
+	if (!m->is_shared || known->is_private)
 		return;
+	name->is_shared = true;
 	name->dev = m->dev;
 	name->ino = m->ino;
 	name->pid = 0;
@@ -274,13 +275,15 @@ struct lock_name *lock_names_find_kernels(struct lock_names *names, uint64_t add
 
 uint64_t lock_name_hash(const struct lock_name *lock)
 {
-	return lock->ino ? hash_add(hash_add(hash_add(0, lock->ino), lock->dev), lock->offset)
-			 : hash_add(0, (uintptr_t)lock);
+	if (!lock->is_shared)
+		return hash_add(0, (uintptr_t)lock);
+	return hash_add(hash_add(hash_add(0, lock->ino), lock->dev), lock->offset);
 }
 
 bool lock_name_is_same(const struct lock_name *a, const struct lock_name *b)
 {
-	return a == b || (a->ino && a->ino == b->ino && a->dev == b->dev && a->offset == b->offset);
+	return a == b || (a->is_shared && b->is_shared && a->ino == b->ino && a->dev == b->dev &&
+			  a->offset == b->offset);
 }
 
 /* ---- texts ---- */

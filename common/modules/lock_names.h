@@ -52,8 +52,9 @@ struct lock_name {
 	/* Otherwise its mapping: a file's path, "[heap]", "[anon]"; NULL: unknown. */
 	char *mapping;
 	uint64_t offset; /* the lock's offset in the file; 0: not in a file */
-	dev_t dev;	 /* the file's device, if processes share the lock */
-	ino_t ino;	 /* the file's inode; 0: not shared */
+	bool is_shared;	 /* processes share the lock, by the file */
+	dev_t dev;	 /* the file's device, if is_shared */
+	ino_t ino;	 /* the file's inode, if is_shared; 0: a first System V segment */
 
 	/* Kernel function that waited for a lock without a symbol; NULL: none. */
 	char *function;

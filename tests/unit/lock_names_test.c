@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Tests of the names of locks' addresses, in this process and its children. */
 #include <pthread.h>
+#include <sched.h>
+#include <sys/shm.h>
 
 #include "modules/lock_names.h"
 #include "process/processes.h"
@@ -90,6 +92,27 @@ TEST(memory_has_its_kind_and_address)
 	CHECK_NAME(find(heap, true), "mutex", with_address("[heap]", heap));
 	CHECK_NAME(find(anon + 40, true), "mutex", with_address("[anon]", anon + 40));
 	munmap(anon, 4096);
+}
+
+/* The first one of a namespace is inode 0. */
+TEST(a_lock_in_a_first_system_v_segment_is_one_in_all_processes)
+{
+	int id = unshare(CLONE_NEWIPC) ? -1 : shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0600);
+	char *first, *second;
+
+	if (id < 0)
+		SKIP("needs the right to make a namespace");
+	first = shmat(id, NULL, 0);
+	second = shmat(id, NULL, 0);
+	shmctl(id, IPC_RMID, NULL);
+	CHECK_EQ(id, 0);
+	CHECK_NAME(find(first + 64, false), "mutex", "/SYSV00000000 (deleted)+0x40");
+	CHECK(lock_name_is_same(find(first + 64, false), find(second + 64, false)));
+	CHECK_EQ(lock_name_hash(find(first + 64, false)), lock_name_hash(find(second + 64, false)));
+	CHECK(!lock_name_is_same(find(first + 64, false), find(second + 128, false)));
+	CHECK(!lock_name_is_same(find(first + 64, true), find(second + 64, true)));
+	shmdt(first);
+	shmdt(second);
 }
 
 TEST(a_shared_lock_is_one_wherever_it_is_mapped)
