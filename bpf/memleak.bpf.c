@@ -54,6 +54,13 @@ MAP_RINGBUF(memleak_events, 4 << 20);
 /* Exec count of a process: blocks of earlier counts are gone. */
 MAP_LRU(memleak_generations, __u32, __u32, 16384);
 
+/* Last names of processes that have ended. */
+struct process_name {
+	char comm[TASK_COMM_LEN];
+};
+
+MAP_LRU(memleak_names, __u32, struct process_name, 16384);
+
 /* Number of the open window; 0: none. Only with settings.by_windows. */
 __u32 memleak_window SEC(".data.window") = 0;
 
@@ -575,12 +582,17 @@ int memleak_return(struct pt_regs *ctx)
 	return call_end(ctx);
 }
 
+static __always_inline bool process_is_wanted(__u32 tgid)
+{
+	return tgid && (tgid == settings.command || filter_tgid(tgid));
+}
+
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(memleak_exec, struct task_struct *task)
 {
 	__u32 tgid = task_tgid(task), generation = TASK_READ(task, self_exec_id);
 
-	if (tgid && (tgid == settings.command || filter_tgid(tgid)))
+	if (process_is_wanted(tgid))
 		bpf_map_update_elem(&memleak_generations, &tgid, &generation, BPF_ANY);
 	return 0;
 }
@@ -593,6 +605,20 @@ int BPF_PROG(memleak_fork, struct task_struct *parent, struct task_struct *child
 
 	if (TASK_READ(child, pid) == TASK_READ(child, tgid))
 		bpf_map_delete_elem(&memleak_generations, &tgid);
+	return 0;
+}
+
+/* The loader may have read an earlier name, or none. */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(memleak_exit, struct task_struct *task)
+{
+	__u32 tgid = task_tgid(task);
+	struct process_name name = {};
+
+	if (TASK_READ(task, pid) != TASK_READ(task, tgid) || !process_is_wanted(tgid))
+		return 0;
+	task_comm(task, name.comm);
+	bpf_map_update_elem(&memleak_names, &tgid, &name, BPF_ANY);
 	return 0;
 }
 

@@ -686,6 +686,19 @@ TEST_UNLESS(memleak_lacks, children_of_a_command_are_followed_only_if_asked)
 	CHECK_LACKS(tool->err, "child process");
 }
 
+/* A subshell that executes the program: it has its last name, though it ends soon. */
+TEST_UNLESS(memleak_lacks, children_that_have_ended_have_their_last_names)
+{
+	const char *script = text_of("for i in 1 2 3 4 5 6 7 8 9; do "
+				     "(sleep 0.05; exec %s all 1); done",
+				     work_path("leaky"));
+	struct proc *tool = tool_run("memleak", "-f", "--follow", "--", "sh", "-c", script);
+	uint64_t bytes = folded_sum(tool->out, NULL, "leak_malloc;malloc");
+
+	CHECK(bytes > 0);
+	CHECK_EQ(folded_sum(tool->out, "leaky", "leak_malloc;malloc"), bytes);
+}
+
 /* Their libc is probed, too. */
 TEST_UNLESS(memleak_lacks, calls_of_other_programs_are_not_counted)
 {

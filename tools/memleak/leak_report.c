@@ -47,6 +47,7 @@ struct leak_report {
 	int buckets_fd;
 	size_t n_buckets;
 	int generations_fd; /* map of exec counts; -1: the kernel is traced */
+	int names_fd;	    /* map of last names; -1: the kernel is traced */
 	int traced_fd;	    /* map of traced processes; -1: none */
 	struct growths growths;
 	struct ranges *ranges;	       /* mapped memory */
@@ -68,14 +69,22 @@ static const struct leak_options *options_of(const struct leak_report *report)
 
 /* ---- owners ---- */
 
-/* Reads the process's current name or, if it has exited, its last one. */
-static void read_comm(const struct leak_report *report, pid_t tgid, struct owner *owner)
+/* Reads the last name of a process that has ended. */
+static void read_last_comm(const struct leak_report *report, pid_t tgid, struct owner *owner)
 {
 	const struct probed_process *process = leak_probes_find(report->probes, tgid);
 	const char *known = process && *process->comm ? process->comm : "?";
 
-	if (!tgid || process_comm(tgid, owner->comm, sizeof(owner->comm)))
-		snprintf(owner->comm, sizeof(owner->comm), "%s", tgid ? known : "kernel");
+	if (bpf_map_lookup_elem(report->names_fd, &tgid, owner->comm))
+		snprintf(owner->comm, sizeof(owner->comm), "%s", known);
+}
+
+static void read_comm(const struct leak_report *report, pid_t tgid, struct owner *owner)
+{
+	if (!tgid)
+		snprintf(owner->comm, sizeof(owner->comm), "kernel");
+	else if (owner->has_ended || process_comm(tgid, owner->comm, sizeof(owner->comm)))
+		read_last_comm(report, tgid, owner);
 }
 
 /* Returns true if the pid now belongs to an untraced process. */
@@ -94,11 +103,11 @@ static struct owner *find_owner(struct leak_report *report, pid_t tgid)
 	if (owner)
 		return owner;
 	owner = mem_zalloc(1, sizeof(*owner));
-	read_comm(report, tgid, owner);
 	owner->generation = -1;
 	if (tgid && !bpf_map_lookup_elem(report->generations_fd, &tgid, &generation))
 		owner->generation = (uint16_t)generation;
 	owner->has_ended = tgid && (process_has_ended(tgid) || is_another(report, tgid));
+	read_comm(report, tgid, owner);
 	idmap_add(&report->owners, (uint64_t)tgid + 1, owner);
 	return owner;
 }
@@ -559,6 +568,7 @@ struct leak_report *leak_report_new(struct run *run, const struct leak_probes *p
 
 	*report = (struct leak_report){ .run = run, .probes = probes, .heaps = heaps };
 	report->generations_fd = probes ? bpf_map__fd(map_find(run, "memleak_generations")) : -1;
+	report->names_fd = probes ? bpf_map__fd(map_find(run, "memleak_names")) : -1;
 	report->traced_fd = probes ? bpf_map__fd(map_find(run, "filter_tgids")) : -1;
 	report->buckets_fd = bpf_map__fd(map);
 	report->n_buckets = bpf_map__max_entries(map);
