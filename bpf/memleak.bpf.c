@@ -54,12 +54,8 @@ MAP_RINGBUF(memleak_events, 4 << 20);
 /* Exec count of a process: blocks of earlier counts are gone. */
 MAP_LRU(memleak_generations, __u32, __u32, 16384);
 
-/* Last names of processes that have ended. */
-struct process_name {
-	char comm[TASK_COMM_LEN];
-};
-
-MAP_LRU(memleak_names, __u32, struct process_name, 16384);
+/* Processes that have ended. */
+MAP_LRU(memleak_ended, __u32, struct memleak_ended, 16384);
 
 /* Number of the open window; 0: none. Only with settings.by_windows. */
 __u32 memleak_window SEC(".data.window") = 0;
@@ -608,17 +604,18 @@ int BPF_PROG(memleak_fork, struct task_struct *parent, struct task_struct *child
 	return 0;
 }
 
-/* The loader may have read an earlier name, or none. */
+/* The loader may have read an earlier name and cgroup, or none. */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(memleak_exit, struct task_struct *task)
 {
 	__u32 tgid = task_tgid(task);
-	struct process_name name = {};
+	struct memleak_ended ended = {};
 
 	if (TASK_READ(task, pid) != TASK_READ(task, tgid) || !process_is_wanted(tgid))
 		return 0;
-	task_comm(task, name.comm);
-	bpf_map_update_elem(&memleak_names, &tgid, &name, BPF_ANY);
+	ended.cgroup_id = task_cgroup(task);
+	task_comm(task, ended.comm);
+	bpf_map_update_elem(&memleak_ended, &tgid, &ended, BPF_ANY);
 	return 0;
 }
 

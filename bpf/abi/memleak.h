@@ -27,6 +27,12 @@ struct memleak_counts {
 	__u64 foreign; /* calls by untraced processes, in files probed for all processes */
 };
 
+/* A process when it ended. */
+struct memleak_ended {
+	__u64 cgroup_id;
+	char comm[TASK_COMM_LEN];
+};
+
 enum memleak_change {
 	RANGE_GONE,	/* unmapped, or remapped as memory that is not recorded */
 	RANGE_HELD,	/* mmap() with access */

@@ -699,6 +699,33 @@ TEST_UNLESS(memleak_lacks, children_that_have_ended_have_their_last_names)
 	CHECK_EQ(folded_sum(tool->out, "leaky", "leak_malloc;malloc"), bytes);
 }
 
+static int stacks_of_malloc_with(const struct proc *tool, const char *part)
+{
+	const char *rest = tool->out;
+	int n = 0;
+
+	while (line_with(&rest, "\"name\":\"leak_malloc\"", part))
+		n++;
+	return n;
+}
+
+TEST_UNLESS(memleak_lacks, children_that_have_ended_have_their_last_cgroup)
+{
+	const char *cgroup = cgroups_lack() ? NULL : cgroup_make("memleak"), *script;
+	struct proc *tool;
+
+	if (!cgroup)
+		SKIP("no cgroup2");
+	script = text_of("for i in 1 2 3 4 5 6 7 8 9; do (sleep 0.05; exec sh -c "
+			 "'echo $$ > %s/cgroup.procs; exec %s all 1'); done",
+			 cgroup, work_path("leaky"));
+	tool = tool_run("memleak", "--follow", "--format", "json", "--", "sh", "-c", script);
+	CHECK_EQ(stacks_of_malloc_with(tool, "\"comm\":\"leaky\""), 9);
+	CHECK_EQ(stacks_of_malloc_with(tool, text_of("\"cgroup\":\"%s\"",
+						     cgroup + strlen(cgroup2_root()))),
+		 9);
+}
+
 /* Their libc is probed, too. */
 TEST_UNLESS(memleak_lacks, calls_of_other_programs_are_not_counted)
 {

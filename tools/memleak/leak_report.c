@@ -22,6 +22,7 @@
 #include "memleak/leak_report.h"
 #include "memleak/ranges.h"
 #include "output/writer.h"
+#include "process/cgroups.h"
 #include "process/procstate.h"
 #include "run/bpfmap.h"
 #include "run/loss.h"
@@ -31,7 +32,8 @@
 /* Facts about a process, looked up once per report. */
 struct owner {
 	char comm[TASK_COMM_LEN + 1];
-	int generation; /* exec count of its program; -1: no exec while traced */
+	uint64_t cgroup_id; /* 0: unknown */
+	int generation;	    /* exec count of its program; -1: no exec while traced */
 	bool has_ended;
 };
 
@@ -47,7 +49,7 @@ struct leak_report {
 	int buckets_fd;
 	size_t n_buckets;
 	int generations_fd; /* map of exec counts; -1: the kernel is traced */
-	int names_fd;	    /* map of last names; -1: the kernel is traced */
+	int ended_fd;	    /* map of ended processes; -1: the kernel is traced */
 	int traced_fd;	    /* map of traced processes; -1: none */
 	struct growths growths;
 	struct ranges *ranges;	       /* mapped memory */
@@ -69,22 +71,30 @@ static const struct leak_options *options_of(const struct leak_report *report)
 
 /* ---- owners ---- */
 
-/* Reads the last name of a process that has ended. */
-static void read_last_comm(const struct leak_report *report, pid_t tgid, struct owner *owner)
+/* Reads the last name and cgroup of a process that has ended. */
+static void read_ended(const struct leak_report *report, pid_t tgid, struct owner *owner)
 {
 	const struct probed_process *process = leak_probes_find(report->probes, tgid);
 	const char *known = process && *process->comm ? process->comm : "?";
+	struct memleak_ended ended;
 
-	if (bpf_map_lookup_elem(report->names_fd, &tgid, owner->comm))
-		snprintf(owner->comm, sizeof(owner->comm), "%s", known);
+	if (!bpf_map_lookup_elem(report->ended_fd, &tgid, &ended)) {
+		memcpy(owner->comm, ended.comm, TASK_COMM_LEN);
+		owner->cgroup_id = ended.cgroup_id;
+		return;
+	}
+	snprintf(owner->comm, sizeof(owner->comm), "%s", known);
+	owner->cgroup_id = process ? process->cgroup_id : 0;
 }
 
-static void read_comm(const struct leak_report *report, pid_t tgid, struct owner *owner)
+static void read_owner(const struct leak_report *report, pid_t tgid, struct owner *owner)
 {
 	if (!tgid)
 		snprintf(owner->comm, sizeof(owner->comm), "kernel");
 	else if (owner->has_ended || process_comm(tgid, owner->comm, sizeof(owner->comm)))
-		read_last_comm(report, tgid, owner);
+		read_ended(report, tgid, owner);
+	else
+		owner->cgroup_id = cgroup_of_process(tgid);
 }
 
 /* Returns true if the pid now belongs to an untraced process. */
@@ -107,7 +117,7 @@ static struct owner *find_owner(struct leak_report *report, pid_t tgid)
 	if (tgid && !bpf_map_lookup_elem(report->generations_fd, &tgid, &generation))
 		owner->generation = (uint16_t)generation;
 	owner->has_ended = tgid && (process_has_ended(tgid) || is_another(report, tgid));
-	read_comm(report, tgid, owner);
+	read_owner(report, tgid, owner);
 	idmap_add(&report->owners, (uint64_t)tgid + 1, owner);
 	return owner;
 }
@@ -260,7 +270,7 @@ static void hand_on(struct leak_report *report, const struct block_sum *sum, map
 			     [LEAK_OLDEST] = has_ages ? sum->oldest_ms : COLUMN_ABSENT },
 		.group = sum->is_sampled ? GO_HEAP_GROUP : NULL,
 	};
-	const struct probed_process *process = leak_probes_find(report->probes, sum->tgid);
+	const struct owner *owner = find_owner(report, sum->tgid);
 	struct stack_key key = { .tgid = (uint32_t)sum->tgid };
 
 	if (sum->tgid)
@@ -268,9 +278,8 @@ static void hand_on(struct leak_report *report, const struct block_sum *sum, map
 	else
 		key.kernel_id = sum->stack_id;
 	value.value = shown_bytes(report, sum, &value.columns[LEAK_COUNT]);
-	if (process)
-		key.cgroup_id = process->cgroup_id;
-	memcpy(key.comm, find_owner(report, sum->tgid)->comm, TASK_COMM_LEN);
+	key.cgroup_id = owner->cgroup_id;
+	memcpy(key.comm, owner->comm, TASK_COMM_LEN);
 	visit(&key, &value, arg);
 }
 
@@ -568,7 +577,7 @@ struct leak_report *leak_report_new(struct run *run, const struct leak_probes *p
 
 	*report = (struct leak_report){ .run = run, .probes = probes, .heaps = heaps };
 	report->generations_fd = probes ? bpf_map__fd(map_find(run, "memleak_generations")) : -1;
-	report->names_fd = probes ? bpf_map__fd(map_find(run, "memleak_names")) : -1;
+	report->ended_fd = probes ? bpf_map__fd(map_find(run, "memleak_ended")) : -1;
 	report->traced_fd = probes ? bpf_map__fd(map_find(run, "filter_tgids")) : -1;
 	report->buckets_fd = bpf_map__fd(map);
 	report->n_buckets = bpf_map__max_entries(map);
