@@ -113,15 +113,15 @@ static uint32_t read_tgid(uint32_t tid)
 	return tgid;
 }
 
-static int check_pid(uint32_t pid)
+int target_check_pid(uint32_t pid, bool has_tids)
 {
 	uint32_t tgid = read_tgid(pid);
 
 	if (!tgid)
 		return msg_error("process %u: not found", pid);
 	if (tgid != pid)
-		return msg_error("%u: a thread of process %u, not a process (use --tid)", pid,
-				 tgid);
+		return msg_error("%u: a thread of process %u, not a process%s", pid, tgid,
+				 has_tids ? " (use --tid)" : "");
 	if (process_has_ended((pid_t)pid))
 		return msg_error("process %u: has exited (a zombie, not reaped by its parent)",
 				 pid);
@@ -135,13 +135,13 @@ int target_parse_pid(const char *what, const char *text, void *dest)
 	if (parse_uint(what, text, 1, PID_MAX, &pid))
 		return -EINVAL;
 	*(uint32_t *)dest = (uint32_t)pid;
-	return check_pid((uint32_t)pid);
+	return target_check_pid((uint32_t)pid, true);
 }
 
 static int check_ids(const struct target *target)
 {
 	for (size_t i = 0; i < target->pids.count; i++)
-		if (check_pid(target->pids.items[i]))
+		if (target_check_pid(target->pids.items[i], true))
 			return -EINVAL;
 	for (size_t i = 0; i < target->tids.count; i++)
 		if (!read_tgid(target->tids.items[i]))

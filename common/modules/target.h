@@ -15,6 +15,12 @@ struct target_spec {
 	bool follows_if_asked; /* a command's children are traced with --follow only */
 };
 
+/*
+ * Fails, with a message, for a number that isn't a live process's, such as a thread's. has_tids:
+ * the tool has an option for threads.
+ */
+int target_check_pid(uint32_t pid, bool has_tids);
+
 /* An opt_parse_fn: pid of an existing process (dest: uint32_t *). */
 int target_parse_pid(const char *what, const char *text, void *dest);
 

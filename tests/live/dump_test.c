@@ -3,7 +3,9 @@
  * dump, live: what it prints is held against what the workload does: goroutines of known numbers
  * and waits, threads in known system calls, a deadlock, functions of Python.
  */
+#include <dirent.h>
 #include <elf.h>
+#include <sys/wait.h>
 
 #include "live.h"
 #include "python.h"
@@ -206,5 +208,37 @@ TEST(system_calls_of_32_bits_have_their_name)
 
 TEST(process_that_is_gone_is_an_error)
 {
-	CHECK_FAILS("process 4194304", "dump", "-p", "4194304");
+	CHECK_FAILS("process 4194304: not found", "dump", "-p", "4194304");
+}
+
+TEST(process_that_waits_for_its_parent_is_an_error)
+{
+	pid_t pid = fork();
+	siginfo_t info;
+
+	if (!pid)
+		_exit(0);
+	waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);
+	CHECK_FAILS("zombie", "dump", "-p", pid_text(pid));
+	waitpid(pid, NULL, 0);
+}
+
+/* /proc has a folder for each thread, too. */
+TEST(thread_is_not_a_process)
+{
+	struct proc *work = work_start("deadlock", "3", "free");
+	const char *folder = text_of("/proc/%d/task", work->pid);
+	struct dirent **threads = NULL;
+	int n = scandir(folder, &threads, NULL, NULL);
+
+	for (int i = 0; i < n; i++) {
+		const char *thread = threads[i]->d_name;
+
+		if (thread[0] != '.' && atoi(thread) != work->pid)
+			CHECK_FAILS(text_of("%s: a thread of process %d", thread, work->pid),
+				    "dump", "-p", thread);
+		free(threads[i]);
+	}
+	CHECK(n > 3);
+	free(threads);
 }

@@ -27,6 +27,7 @@
 #include "dump/snapshot.h"
 #include "modules/lock_names.h"
 #include "modules/lock_owners.h"
+#include "modules/target.h"
 #include "process/processes.h"
 #include "process/procstate.h"
 #include "process/syscalls.h"
@@ -643,7 +644,9 @@ int snapshot_take(struct snapshot *s, pid_t pid)
 
 	if (is_taken(s, pid))
 		return 0;
-	if (process_has_ended(pid) || process_comm(pid, taken.comm, sizeof(taken.comm)))
+	if (target_check_pid((uint32_t)pid, false))
+		return -ESRCH;
+	if (process_comm(pid, taken.comm, sizeof(taken.comm)))
 		return msg_errno(-ESRCH, "process %d", pid);
 	s->pid = pid;
 	maps = processes_read(s->processes, pid, clock_now_ns());
