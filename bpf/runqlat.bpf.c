@@ -211,4 +211,22 @@ int BPF_PROG(runqlat_migrate, struct task_struct *task, int cpu)
 	return 0;
 }
 
+/* Renames the histogram of a process or thread, if it has one. */
+SEC("tp_btf/task_rename")
+int BPF_PROG(runqlat_rename, struct task_struct *task, const char *comm)
+{
+	struct hist_label label = {};
+	__u64 id;
+
+	if (hist_by == BY_THREAD)
+		id = task_tid(task);
+	else if (hist_by == BY_PROCESS && TASK_READ(task, pid) == TASK_READ(task, tgid))
+		id = task_tgid(task);
+	else
+		return 0;
+	bpf_probe_read_kernel_str(label.name, sizeof(label.name), comm);
+	bpf_map_update_elem(&hist_labels, &id, &label, BPF_EXIST);
+	return 0;
+}
+
 char LICENSE[] SEC("license") = "GPL";

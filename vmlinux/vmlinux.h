@@ -63,6 +63,7 @@ enum vm_fault_reason {
 enum {
 	BPF_ANY = 0,
 	BPF_NOEXIST = 1,
+	BPF_EXIST = 2,
 };
 
 enum {

@@ -350,6 +350,17 @@ TEST(threads_that_the_kernel_makes_for_a_process_are_traced)
 	CHECK(lines_with(tool->out, text_of(" iou-sqp-%d", work->pid)) > 0);
 }
 
+/* A subshell that waits for its children, and then executes a program, has the program's name. */
+TEST(histograms_have_the_last_names_of_their_processes)
+{
+	static const char script[] = "i=0; while [ $i -lt 29 ]; do i=$((i + 1)); "
+				     "(true; sleep 0.001; sleep 0.001; exec sleep 0.001); done";
+	struct proc *tool = tool_run("runqlat", "-P", "--format", "json", "--", "sh", "-c", script);
+
+	CHECK_EQ(lines_with(tool->out, "\"comm\":\"sh\""), 1);
+	CHECK_EQ(lines_with(tool->out, "\"comm\":\"sleep\""), 3 * 29);
+}
+
 TEST(a_full_table_is_told_with_its_share)
 {
 	struct proc *work = work_start("crowd", text_of("%d", at_size(1000, 199)), "1");
