@@ -198,6 +198,8 @@ static __noinline void request_own(struct biolat_request *request, struct bio *b
 		own_by_kernel(request, PROCESS_WRITEBACK);
 	} else {
 		request->tgid = task_tgid(task);
+		if (settings.by == BY_PROCESS)
+			task = TASK_READ(task, group_leader);
 		task_comm(task, request->comm);
 	}
 }

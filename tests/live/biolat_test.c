@@ -825,6 +825,16 @@ TEST_UNLESS(disk_lacks, requests_belong_to_the_process_that_submits)
 	CHECK_EQ(hist_count_of(tool->out, text_of("pid = %d disk\n", other->pid)), 101);
 }
 
+TEST_UNLESS(disk_lacks, requests_of_threads_belong_to_their_process_under_its_name)
+{
+	struct proc *work = work_start("disk", disk_path, "threads", "41", "4096");
+	struct proc *tool = tool_start("biolat", "-d", disk_name(), "-P");
+
+	work_do(work);
+	tool_stop(tool);
+	CHECK_EQ(hist_count_of(tool->out, text_of("pid = %d disk\n", work->pid)), 41);
+}
+
 TEST_UNLESS(disk_lacks, a_filter_selects_who_submits)
 {
 	struct proc *other = work_start("disk", disk_path, "read", "101", "4096");

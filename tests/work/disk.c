@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * disk PATH [KIND N BYTES]...: N operations of BYTES bytes on a block device, from its beginning.
- * KIND: "read" and "write" bypass the page cache (O_DIRECT), "sync" writes through it (O_DSYNC),
+ * KIND: "read" and "write" bypass the page cache (O_DIRECT), "threads" reads, too, each time in a
+ * thread of its own, called "reader"; "sync" writes through it (O_DSYNC),
  * "buffered" writes to it, then calls fsync(), "mapped" writes by mmap(), then calls msync(),
  * "discard", "flush", which has no size, and "uring" and "merged", N reads at once by io_uring:
  * of every other BYTES, so that they are not merged, or of adjacent ones. "swapped" has N times
@@ -9,8 +10,10 @@
  */
 #include <linux/fs.h>
 #include <linux/io_uring.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 
 #include "work.h"
 
@@ -100,12 +103,37 @@ static void swap_memory(size_t bytes)
 	munmap(memory, bytes);
 }
 
+struct part {
+	int fd;
+	size_t bytes;
+	off_t at;
+};
+
+static void *read_part(void *arg)
+{
+	const struct part *part = arg;
+
+	prctl(PR_SET_NAME, "reader");
+	disk_read(part->fd, part->bytes, part->at);
+	return NULL;
+}
+
+static void read_in_thread(int fd, size_t bytes, off_t at)
+{
+	struct part part = { fd, bytes, at };
+	pthread_t thread;
+
+	must(!pthread_create(&thread, NULL, read_part, &part) && !pthread_join(thread, NULL));
+}
+
 static void do_one(const char *kind, int fd, size_t bytes, off_t at)
 {
 	uint64_t range[] = { (uint64_t)at, bytes };
 
 	if (!strcmp(kind, "read"))
 		disk_read(fd, bytes, at);
+	else if (!strcmp(kind, "threads"))
+		read_in_thread(fd, bytes, at);
 	else if (!strcmp(kind, "discard"))
 		must(!ioctl(fd, BLKDISCARD, range));
 	else if (!strcmp(kind, "flush"))
