@@ -10,7 +10,7 @@ FUZZERS := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/*_fuzz.c))
 
 .PHONY: check check-san check-readers soak churn faults test test-all test-deps test-all-deps test-files live live-own live-alone live-others live-files \
 	lint lint-files lint-whole fuzz fuzz-files oracle v8-oracle check-cfi check-symbols \
-	vm vm-files vm-oracle vm-python vm-deps arm64-deps rescue-test package-deps formats-test formats-deps \
+	vm vm-files vm-oracle vm-python vm-java vm-v8 vm-deps arm64-deps rescue-test package-deps formats-test formats-deps \
 	browser-test browser-deps
 
 # ---- test programs: one file and the library, with what else its folder needs ----
@@ -330,12 +330,22 @@ vm-oracle: ## the oracle of stacks on those kernels
 	$(VM_MAKE) vm-files $(ORACLE_FILES:$(O)/%=$(O)/vm/%)
 	$(Q)$(VM_RUN) VM_TESTS=oracle VM_TEST_LIMIT=2000 VM_LIMIT=1500 tests/vm/run $(KERNELS)
 
-# Runs with each release of Python that Debian has.
+# These run with each release that Debian has; a guest takes three minutes of a CPU.
+VM_PYTHON := bullseye/python3.9 bookworm/python3.11 trixie/python3.13 sid/python3.14 sid/python3.15
+VM_JAVA   := bookworm/openjdk-17-jdk-headless trixie/openjdk-21-jdk-headless sid/openjdk-25-jdk-headless
+VM_V8     := bookworm/nodejs trixie/nodejs sid/nodejs
+vm-python: private TESTS = python_test python_calls_test python_lies_test
+vm-java:   private TESTS = java_test
+vm-v8:     private TESTS = v8_test
+
 vm-python: ## frames of Python there: 3.9, 3.11, 3.13, 3.14 and 3.15
-	$(VM_MAKE) vm-files
-	$(Q)for each in bullseye/python3.9 bookworm/python3.11 trixie/python3.13 sid/python3.14 sid/python3.15; do \
-		echo "$$each"; $(VM_RUN) VM_SUITE=$${each%/*} VM_PROGRAMS=$${each#*/} VM_TEST_LIMIT=500 \
-			VM_TESTS='python_test python_calls_test python_lies_test' tests/vm/run $(KERNELS) || exit; done
+vm-java: ## frames of Java there: 17, 21 and 25
+vm-v8: ## frames of JavaScript there: node 18, 20 and newer
+vm-python vm-java vm-v8:
+	$(VM_MAKE) vm-files $(ORACLE_FILES:$(O)/%=$(O)/vm/%)
+	$(Q)for each in $(VM_$(shell echo $(@:vm-%=%) | tr a-z A-Z)); do echo "$$each"; \
+		$(VM_RUN) VM_SUITE=$${each%/*} VM_PROGRAMS=$${each#*/} VM_TESTS='$(TESTS) oracle' VM_TEST_LIMIT=2000 \
+			VM_LIMIT=2000 VM_ORACLE_ONLY=recall_$(@:vm-%=%) VM_ORACLE=full tests/vm/run $(KERNELS) || exit; done
 
 arm64-deps: ## install what "make static ARCH=arm64" and "make vm ARCH=arm64" need
 	$(Q)scripts/deps build arm64
