@@ -329,9 +329,13 @@ const struct sample *profile_sample(const struct profile *p, size_t i)
 	return &p->entries[i]->sample;
 }
 
-static void scale_sample(const struct profile *p, struct sample *s, uint64_t divisor)
+/* rest: what the division of the sample before has left. */
+static void scale_sample(const struct profile *p, struct sample *s, uint64_t divisor,
+			 uint64_t *rest)
 {
-	s->value /= divisor;
+	*rest += s->value % divisor;
+	s->value = s->value / divisor + *rest / divisor;
+	*rest %= divisor;
 	for (size_t i = 0; i < p->n_columns; i++)
 		if (p->columns[i].rest && s->columns[i] != COLUMN_ABSENT)
 			s->columns[i] /= divisor;
@@ -339,8 +343,10 @@ static void scale_sample(const struct profile *p, struct sample *s, uint64_t div
 
 void profile_scale(struct profile *p, uint64_t divisor)
 {
+	uint64_t rest = 0;
+
 	for (size_t i = 0; i < p->count; i++)
-		scale_sample(p, &p->entries[i]->sample, divisor);
+		scale_sample(p, &p->entries[i]->sample, divisor, &rest);
 	p->total /= divisor;
 }
 

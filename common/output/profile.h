@@ -102,7 +102,10 @@ const struct sample *profile_add(struct profile *p, const struct sample *s);
 void profile_set_events(struct profile *p, struct event *events, size_t n);
 struct event *profile_events(const struct profile *p, size_t *n);
 
-/* Divides all values, and columns that are parts of them, for example from ns to us. */
+/*
+ * Divides all values, and columns that are parts of them, for example from ns to us. The sum of the
+ * values is the divided total: a value may be rounded up.
+ */
 void profile_scale(struct profile *p, uint64_t divisor);
 
 /* Sorts by value, largest first, then by comm, pid, tid and frames, so that output is stable. */

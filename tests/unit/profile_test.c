@@ -123,6 +123,25 @@ TEST(only_parts_of_the_value_are_scaled_with_it)
 	CHECK(profile_column(p, 1) && !profile_column(p, 2));
 }
 
+TEST(scaled_values_add_up_to_the_scaled_total)
+{
+	uint64_t sum = 0;
+
+	begin("nanoseconds", NULL);
+	for (int i = 0; i < 7; i++) {
+		struct sample s = make_sample(1999);
+
+		s.cpu = i;
+		profile_add(p, &s);
+	}
+	profile_scale(p, 1000);
+	for (size_t i = 0; i < profile_count(p); i++)
+		sum += profile_sample(p, i)->value;
+	CHECK_EQ(profile_count(p), 7);
+	CHECK_EQ(sum, 13);
+	CHECK_EQ(profile_total(p), 13);
+}
+
 TEST(names_are_compared_by_content)
 {
 	struct sample s = make_sample(1);
