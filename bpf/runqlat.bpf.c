@@ -211,7 +211,10 @@ int BPF_PROG(runqlat_migrate, struct task_struct *task, int cpu)
 	return 0;
 }
 
-/* Renames the histogram of a process or thread, if it has one. */
+/*
+ * Renames the histogram of a process or thread, if it has one. Its number may be that of a later
+ * process, which the filter excludes; with --comm, the name is the one in the filter.
+ */
 SEC("tp_btf/task_rename")
 int BPF_PROG(runqlat_rename, struct task_struct *task, const char *comm)
 {
@@ -223,6 +226,8 @@ int BPF_PROG(runqlat_rename, struct task_struct *task, const char *comm)
 	else if (hist_by == BY_PROCESS && TASK_READ(task, pid) == TASK_READ(task, tgid))
 		id = task_tgid(task);
 	else
+		return 0;
+	if (filter_has(FILTER_COMM) || !filter_task(task))
 		return 0;
 	bpf_probe_read_kernel_str(label.name, sizeof(label.name), comm);
 	bpf_map_update_elem(&hist_labels, &id, &label, BPF_EXIST);
