@@ -61,7 +61,7 @@ WARN        := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -
 	       -Wwrite-strings -Wvla -Wundef -Wno-missing-field-initializers -Werror=implicit-function-declaration
 CFLAGS      ?= -O2 -g
 INCLUDES    := -iquote common -iquote tools -iquote bpf $(addprefix -iquote $(PARTS)/,skel embed gen)
-TL_CFLAGS    = -std=gnu11 $(CFLAGS) $(WARN) -D_GNU_SOURCE $(INCLUDES) -MMD -MP \
+TL_CFLAGS    = -std=gnu11 $(CFLAGS) -ffunction-sections $(WARN) -D_GNU_SOURCE $(INCLUDES) -MMD -MP \
 	       -ffile-prefix-map=$(abspath $(OBJECTS))=build -ffile-prefix-map=$(CURDIR)=. \
 	       $(shell $(PKG_CONFIG) --cflags $(PACKAGES)) $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 TL_LDFLAGS   = $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN))
