@@ -611,7 +611,7 @@ int BPF_PROG(memleak_exit, struct task_struct *task)
 	__u32 tgid = task_tgid(task);
 	struct memleak_ended ended = {};
 
-	if (TASK_READ(task, pid) != TASK_READ(task, tgid) || !process_is_wanted(tgid))
+	if (!task_is_leader(task) || !process_is_wanted(tgid))
 		return 0;
 	ended.cgroup_id = task_cgroup(task);
 	task_comm(task, ended.comm);

@@ -223,7 +223,7 @@ int BPF_PROG(runqlat_rename, struct task_struct *task, const char *comm)
 
 	if (hist_by == BY_THREAD)
 		id = task_tid(task);
-	else if (hist_by == BY_PROCESS && TASK_READ(task, pid) == TASK_READ(task, tgid))
+	else if (hist_by == BY_PROCESS && task_is_leader(task))
 		id = task_tgid(task);
 	else
 		return 0;

@@ -489,7 +489,7 @@ int BPF_PROG(syscount_process_exit, struct task_struct *task)
 
 	if (!task_is_wanted(task))
 		return 0;
-	if (settings.by_process && TASK_READ(task, pid) == TASK_READ(task, tgid))
+	if (settings.by_process && task_is_leader(task))
 		label_process(task, task_tgid(task));
 	call.abi = task_is_compat(task) ? CALL_COMPAT : CALL_NATIVE;
 	if (!user_call_number(task, &number) || !call_is_exit(number, call.abi))

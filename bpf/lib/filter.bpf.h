@@ -65,6 +65,11 @@ static __always_inline __u32 current_tgid(void)
 	return bpf_get_current_pid_tgid() >> 32;
 }
 
+static __always_inline bool task_is_leader(struct task_struct *task)
+{
+	return TASK_READ(task, pid) == TASK_READ(task, tgid);
+}
+
 static __always_inline bool task_is_idle(struct task_struct *task)
 {
 	return TASK_READ(task, pid) == 0;

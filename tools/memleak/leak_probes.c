@@ -15,7 +15,6 @@
 #include "base/msg.h"
 #include "memleak/leak_options.h"
 #include "memleak/leak_probes.h"
-#include "process/cgroups.h"
 #include "process/procstate.h"
 #include "run/bpfmap.h"
 
@@ -524,13 +523,10 @@ static bool find_anchor(const struct leak_probes *probes, struct probed_process 
 int leak_probes_add(struct leak_probes *probes, pid_t pid)
 {
 	struct probed_process *process = find_or_add(probes, pid);
-	uint64_t cgroup_id = cgroup_of_process(pid);
 	int n = allocators_scan(process->found, pid, &probes->request);
 
 	probes->has_changed = true;
 	process->had_ended = process->has_exited = false;
-	process_comm(pid, process->comm, sizeof(process->comm));
-	process->cgroup_id = cgroup_id ? cgroup_id : process->cgroup_id;
 	if (n > 0 && !find_anchor(probes, process))
 		n = -ESRCH;
 	if (n > 0)

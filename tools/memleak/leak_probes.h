@@ -22,8 +22,6 @@ struct leak_probes;
 
 struct probed_process {
 	pid_t pid;
-	char comm[TASK_COMM_LEN]; /* name at the last search; "": unknown */
-	uint64_t cgroup_id;	  /* cgroup id at the last search; 0: unknown */
 	struct allocators *found; /* own allocators; with for_all, those of all processes */
 
 	pid_t anchor; /* thread to which its probes are bound; 0: none */

@@ -74,17 +74,11 @@ static const struct leak_options *options_of(const struct leak_report *report)
 /* Reads the last name and cgroup of a process that has ended. */
 static void read_ended(const struct leak_report *report, pid_t tgid, struct owner *owner)
 {
-	const struct probed_process *process = leak_probes_find(report->probes, tgid);
-	const char *known = process && *process->comm ? process->comm : "?";
-	struct memleak_ended ended;
+	struct memleak_ended ended = { .comm = "?" };
 
-	if (!bpf_map_lookup_elem(report->ended_fd, &tgid, &ended)) {
-		memcpy(owner->comm, ended.comm, TASK_COMM_LEN);
-		owner->cgroup_id = ended.cgroup_id;
-		return;
-	}
-	snprintf(owner->comm, sizeof(owner->comm), "%s", known);
-	owner->cgroup_id = process ? process->cgroup_id : 0;
+	bpf_map_lookup_elem(report->ended_fd, &tgid, &ended);
+	memcpy(owner->comm, ended.comm, TASK_COMM_LEN);
+	owner->cgroup_id = ended.cgroup_id;
 }
 
 static void read_owner(const struct leak_report *report, pid_t tgid, struct owner *owner)
