@@ -644,7 +644,7 @@ void runtime_frames_miss(struct runtime_frames *frames, pid_t pid)
 {
 	struct process_entry *entry = find_entry(frames, pid);
 	const struct runtime_code *code;
-	uint64_t now_ns = clock_now_ns();
+	uint64_t begin_ns = clock_now_ns(), end_ns;
 	bool is_settled = false;
 
 	if (!entry) {
@@ -652,14 +652,14 @@ void runtime_frames_miss(struct runtime_frames *frames, pid_t pid)
 		return;
 	}
 	if (entry->is_starting) {
-		if (now_ns >= entry->again_ns)
+		if (begin_ns >= entry->again_ns)
 			runtime_frames_update(frames, pid);
 		return;
 	}
 	code = entry->instance.file->code;
 	if (!code->look_again)
 		return;
-	if (!is_time_to_search(entry, now_ns)) {
+	if (!is_time_to_search(entry, begin_ns)) {
 		entry->n_misses++;
 		return;
 	}
@@ -667,6 +667,7 @@ void runtime_frames_miss(struct runtime_frames *frames, pid_t pid)
 		make_rows(frames, entry);
 		publish(frames, entry);
 	}
-	entry->again_ns = clock_now_ns() + (clock_now_ns() - now_ns) * SEARCH_RATIO;
+	end_ns = clock_now_ns();
+	entry->again_ns = end_ns + (end_ns - begin_ns) * SEARCH_RATIO;
 	entry->n_misses += is_settled;
 }

@@ -211,6 +211,7 @@ TEST(a_zombie_is_called_one)
 		_exit(0);
 	waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);
 	CHECK_REFUSED("zombie", "runqlat", "-p", pid_text(pid));
+	CHECK_FAILS("zombie", "dump", "-p", pid_text(pid));
 	waitpid(pid, NULL, 0);
 }
 

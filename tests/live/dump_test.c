@@ -5,7 +5,6 @@
  */
 #include <dirent.h>
 #include <elf.h>
-#include <sys/wait.h>
 
 #include "live.h"
 #include "python.h"
@@ -209,18 +208,6 @@ TEST(system_calls_of_32_bits_have_their_name)
 TEST(process_that_is_gone_is_an_error)
 {
 	CHECK_FAILS("process 4194304: not found", "dump", "-p", "4194304");
-}
-
-TEST(process_that_waits_for_its_parent_is_an_error)
-{
-	pid_t pid = fork();
-	siginfo_t info;
-
-	if (!pid)
-		_exit(0);
-	waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);
-	CHECK_FAILS("zombie", "dump", "-p", pid_text(pid));
-	waitpid(pid, NULL, 0);
 }
 
 /* /proc has a folder for each thread, too. */
