@@ -11,6 +11,7 @@
 #include "modules/histograms.h"
 #include "modules/target.h"
 #include "modules/taskstate.h"
+#include "run/bpfmap.h"
 #include "run/features.h"
 #include "run/tool.h"
 #include "runqlat/slowwaits.h"
@@ -131,6 +132,8 @@ static int configure(struct run *run)
 
 	skel->rodata->slower_ns = options->slower_ns;
 	skel->rodata->hist_by = by ? by->number : BY_NOTHING;
+	if (!by || (by->number != BY_PROCESS && by->number != BY_THREAD))
+		program_leave_out(run, "runqlat_rename");
 	return by_cause(run) ? features_require_quotas() : 0;
 }
 
