@@ -11,7 +11,6 @@
 #include "modules/histograms.h"
 #include "modules/target.h"
 #include "modules/taskstate.h"
-#include "run/bpfmap.h"
 #include "run/features.h"
 #include "run/tool.h"
 #include "runqlat/slowwaits.h"
@@ -132,8 +131,7 @@ static int configure(struct run *run)
 
 	skel->rodata->slower_ns = options->slower_ns;
 	skel->rodata->hist_by = by ? by->number : BY_NOTHING;
-	if (!by || (by->number != BY_PROCESS && by->number != BY_THREAD))
-		program_leave_out(run, "runqlat_rename");
+	bpf_program__set_autoload(skel->progs.runqlat_rename, by && by->grouping.with_comm);
 	return by_cause(run) ? features_require_quotas() : 0;
 }
 
