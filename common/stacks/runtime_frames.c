@@ -123,9 +123,6 @@ static struct runtime_programs *programs_watch(struct run *run, struct watch *wa
  */
 #define STARTING_RATIO 10
 
-/* The same for searches in a settled process, which take up to 20 ms each: 0.2 % of a CPU. */
-#define SEARCH_RATIO 500
-
 /* Properties of a file, attached to its struct file. */
 struct part {
 	struct runtime_file *runtime; /* NULL: not a runtime's file */
@@ -136,11 +133,11 @@ struct process_entry {
 	struct hashlink link;
 	bool is_starting;		  /* no layout yet: describe() returned -EAGAIN */
 	uint64_t since_ns;		  /* time of its first description */
-	uint64_t again_ns;		  /* time of its next description, or search */
+	uint64_t again_ns;		  /* time of its next description */
 	struct runtime_instance instance; /* file: valid as long as the published mappings */
 	struct runtime_process process;
-	struct unwind_run rows; /* rules of the process's own code */
-	unsigned int n_misses;	/* number of stacks without functions */
+	struct unwind_run rows;	  /* rules of the process's own code */
+	unsigned int n_misses[2]; /* stacks without functions; with some, but cut */
 };
 
 struct runtime_frames {
@@ -521,7 +518,7 @@ static void take_description(const struct runtime_frames *frames, struct process
 	release_state(&entry->instance);
 	entry->instance = *instance;
 	entry->process = *process;
-	entry->n_misses = 0;
+	memset(entry->n_misses, 0, sizeof(entry->n_misses));
 	entry->is_starting = err;
 	if (err) {
 		bpf_map_delete_elem(frames->processes_fd, &instance->pid);
@@ -630,44 +627,35 @@ size_t runtime_frames_walk(const struct runtime_frames *frames, const struct unw
 	return n;
 }
 
-/* Returns true after 1, 2, 4, 8 ... misses, and after some time. */
-static bool is_time_to_search(const struct process_entry *entry, uint64_t now_ns)
-{
-	return !(entry->n_misses & (entry->n_misses + 1)) || now_ns >= entry->again_ns;
-}
-
 /*
- * Handles a stack without functions: searches again for missing details of the layout. Searches are
- * at growing intervals while the runtime is starting, and once the layout is settled.
+ * Searches at growing intervals while the runtime is starting, and after 1, 2, 4, 8 ... misses once
+ * the layout is settled. Stacks with functions count apart: some threads never have any.
  */
-void runtime_frames_miss(struct runtime_frames *frames, pid_t pid)
+void runtime_frames_miss(struct runtime_frames *frames, pid_t pid, bool has_functions)
 {
 	struct process_entry *entry = find_entry(frames, pid);
 	const struct runtime_code *code;
-	uint64_t begin_ns = clock_now_ns(), end_ns;
 	bool is_settled = false;
+	unsigned int *n;
 
 	if (!entry) {
 		runtime_frames_find(frames, pid);
 		return;
 	}
 	if (entry->is_starting) {
-		if (begin_ns >= entry->again_ns)
+		if (clock_now_ns() >= entry->again_ns)
 			runtime_frames_update(frames, pid);
 		return;
 	}
 	code = entry->instance.file->code;
-	if (!code->look_again)
-		return;
-	if (!is_time_to_search(entry, begin_ns)) {
-		entry->n_misses++;
+	n = &entry->n_misses[has_functions];
+	if (!code->look_again || *n & (*n + 1)) {
+		++*n;
 		return;
 	}
 	if (code->look_again(&entry->instance, &entry->process, &is_settled)) {
 		make_rows(frames, entry);
 		publish(frames, entry);
 	}
-	end_ns = clock_now_ns();
-	entry->again_ns = end_ns + (end_ns - begin_ns) * SEARCH_RATIO;
-	entry->n_misses += is_settled;
+	*n += is_settled;
 }

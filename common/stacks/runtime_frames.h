@@ -92,7 +92,7 @@ void runtime_frames_visit(const struct runtime_frames *frames,
 /* Reports, at the end of a run, a runtime that started too late for its code to be loaded. */
 void runtime_frames_print_late(const struct runtime_frames *frames);
 
-/* Searches for missing layout details, after a stack without functions. */
-void runtime_frames_miss(struct runtime_frames *frames, pid_t pid);
+/* Searches for missing layout details, after a stack that is cut, or without functions. */
+void runtime_frames_miss(struct runtime_frames *frames, pid_t pid, bool has_functions);
 
 #endif

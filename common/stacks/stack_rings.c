@@ -19,6 +19,18 @@ static bool has_functions(const struct stack_def *def)
 	return stack_count_native(def) < def->n_words;
 }
 
+/* Lets the loader search for what the walk lacked. */
+static void learn(const struct stack_rings *rings, const struct stack_def *def)
+{
+	bool is_cut = def->reason == UNWIND_BAD_RULE || def->reason == UNWIND_NO_MAPPING;
+	pid_t pid = (pid_t)def->tgid;
+
+	if (is_cut || !has_functions(def))
+		user_stacks_miss_functions(rings->user_stacks, pid, has_functions(def));
+	if (def->reason == UNWIND_NO_PROCESS || def->reason == UNWIND_NO_MAPPING)
+		user_stacks_learn(rings->user_stacks, pid);
+}
+
 static int on_definition(void *ctx, void *data, size_t size)
 {
 	const struct stack_rings *rings = ctx;
@@ -33,11 +45,8 @@ static int on_definition(void *ctx, void *data, size_t size)
 		return 0;
 	}
 	resolver_add(rings->resolver, def, size);
-	if (def->kind == STACK_USER && (!has_functions(def) || def->reason == UNWIND_BAD_RULE))
-		user_stacks_miss_functions(rings->user_stacks, (pid_t)def->tgid);
-	if (def->kind == STACK_USER &&
-	    (def->reason == UNWIND_NO_PROCESS || def->reason == UNWIND_NO_MAPPING))
-		user_stacks_learn(rings->user_stacks, (pid_t)def->tgid);
+	if (def->kind == STACK_USER)
+		learn(rings, def);
 	return 0;
 }
 

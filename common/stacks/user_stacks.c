@@ -191,10 +191,10 @@ struct runtime_instance *user_stacks_find_runtime(pid_t pid, void *user_stacks)
 	return us->frames ? runtime_frames_find(us->frames, pid) : NULL;
 }
 
-void user_stacks_miss_functions(struct user_stacks *us, pid_t pid)
+void user_stacks_miss_functions(struct user_stacks *us, pid_t pid, bool has_functions)
 {
 	if (us->frames)
-		runtime_frames_miss(us->frames, pid);
+		runtime_frames_miss(us->frames, pid, has_functions);
 }
 
 void user_stacks_print_late(const struct user_stacks *us)

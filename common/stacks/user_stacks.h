@@ -64,8 +64,8 @@ void user_stacks_take_perf_map(pid_t pid, int map_fd, void *arg);
 /* Returns a process's runtime; NULL: none (find_runtime() of struct resolver_options). */
 struct runtime_instance *user_stacks_find_runtime(pid_t pid, void *user_stacks);
 
-/* Handles a stack without functions of a runtime: the layout may be wrong. */
-void user_stacks_miss_functions(struct user_stacks *us, pid_t pid);
+/* Handles a stack that shows that a runtime's layout may be wrong; see runtime_frames_miss(). */
+void user_stacks_miss_functions(struct user_stacks *us, pid_t pid, bool has_functions);
 
 /* Reports, at the end of a run, a runtime that started too late for its functions to be shown. */
 void user_stacks_print_late(const struct user_stacks *us);
