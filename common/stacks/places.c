@@ -222,7 +222,7 @@ static char *describe_nameless(const struct place *place)
 	const char *dso = usyms_dso_name(&place->location);
 
 	if (place->is_made)
-		return mem_strdup("[jit]");
+		return mem_strdup(UNNAMED_CODE);
 	if (!dso)
 		return mem_strdup("[unknown]");
 	return dso[0] == '[' ? mem_strdup(dso) : describe_place(dso, place);

@@ -13,6 +13,8 @@
 #include "output/frames.h"
 #include "symbols/usyms.h"
 
+#define UNNAMED_CODE "[jit]" /* name of frames of a known runtime's code without a name */
+
 /* Location of a frame: a native frame's is in a file, a runtime frame's in a function. */
 
 struct runtime_function;

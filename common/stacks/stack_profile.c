@@ -10,6 +10,7 @@
 #include "output/quantity.h"
 #include "runtimes/runtimes.h"
 #include "stacks/idle_waits.h"
+#include "stacks/places.h"
 #include "stacks/stack_profile.h"
 #include "symbols/interrupts.h"
 
@@ -253,6 +254,8 @@ static bool is_in_place_of_functions(const struct frame *frame)
 {
 	if (frame->kind == FRAME_RUNTIME)
 		return !strcmp(frame->name, RUNTIME_UNKNOWN);
+	if (frame->kind == FRAME_JIT)
+		return !strcmp(frame->name, UNNAMED_CODE);
 	return frame->kind == FRAME_USER && runtime_is_interpreter(frame->name);
 }
 

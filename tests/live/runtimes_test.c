@@ -76,6 +76,14 @@ TEST(a_quiet_tool_says_nothing_of_it)
 	CHECK_STR(tool->err, "");
 }
 
+TEST(a_stack_with_none_of_its_runtimes_functions_lacks_them)
+{
+	const char *pid;
+	struct proc *tool = trace_as(0, "node", "busy", "-v", &pid);
+
+	CHECK_HAS(tool->err, "managed runtimes: 0.00 % of their user stacks have all functions\n");
+}
+
 TEST(made_code_of_nobody_known_keeps_its_name)
 {
 	const char *pid;
