@@ -180,7 +180,7 @@ public class Levels {
             thread.join();
     }
 
-    /** Works for N seconds, then waits for ever. */
+    /** Works for N seconds or longer, then waits for ever. */
     public static void main(String[] args) throws Exception {
         if (args[0].equals("replace")) {
             replace();
@@ -194,14 +194,19 @@ public class Levels {
         level1 = new Step[] { new Text1(), new Sort1(), new Copy1(), new Math1(), (r, n) -> made1(r, n) };
         level2 = new Step[] { new Fresh2(), new Alloc2(), new Big2(), new Reflect2(), new Handle2(), (r, n) -> made2(r, n) };
         start("renewer", () -> renew(end));
-        Runnable endless = () -> { Run r = new Run(); while (System.nanoTime() < end) work(r, 4 + r.next(14)); };
-        if (args.length > 1 && args[1].equals("virtual")) {
-            workVirtually(endless);
+        boolean areVirtual = args.length > 1 && args[1].equals("virtual");
+        int least = areVirtual ? 20 : 2000; // for machines on which the time is only enough to begin
+        Runnable rounds = () -> {
+            Run r = new Run();
+            for (int i = 0; i < least || System.nanoTime() < end; i++) work(r, 4 + r.next(14));
+        };
+        if (areVirtual) {
+            workVirtually(rounds);
             return;
         }
         Thread[] threads = new Thread[2];
         for (int i = 0; i < threads.length; i++)
-            threads[i] = start("levels-" + i, () -> endless.run());
+            threads[i] = start("levels-" + i, () -> rounds.run());
         for (Thread thread : threads)
             thread.join();
         if (args.length > 1)
