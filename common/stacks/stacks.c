@@ -556,6 +556,8 @@ struct making {
 	unsigned int n_sums;
 	struct stacks_spec spec; /* spec of the profile */
 	struct shown *shown;	 /* samples by number of a key; NULL: no events */
+	/* counts before and after prepare(), if events are shown; else NULL */
+	const struct stack_sums *counted, *prepared;
 	size_t n_keys;
 	uint64_t cut_ns; /* events are dropped up to this time of the window; 0: none */
 };
@@ -607,6 +609,20 @@ static enum event_kind kind_of(const struct stacks_spec *spec, const struct stac
 	return key->remark == RUN_SAMPLED || !spec->divisor ? EVENT_SAMPLE : EVENT_WAIT;
 }
 
+/* Returns the time on CPU of a stack, scaled by prepare(); 0: all of it belongs to samples. */
+static uint64_t scaled_run(const struct making *making, const struct stack_key *key)
+{
+	struct stack_key run = *key, sampled = *key;
+	const struct stack_sum *sum;
+
+	run.remark = (uint8_t)making->spec.run_remark;
+	sampled.remark = RUN_SAMPLED;
+	if (key->remark == RUN_TIME && stack_sums_find(making->counted, &sampled))
+		return 0;
+	sum = stack_sums_find(making->prepared, &run);
+	return sum ? sum->value : 0;
+}
+
 static void collect_sum(const void *key_data, const void *sum_data, void *arg)
 {
 	const struct stack_key *key = key_data;
@@ -624,8 +640,8 @@ static void collect_sum(const void *key_data, const void *sum_data, void *arg)
 
 	if (++making->n_sums % SUMS_AT_ONCE == 0)
 		stack_rings_catch_up(&making->stacks->rings);
-	if (shown && kind_of(spec, key) == EVENT_RUN)
-		value.value = 0; /* the run's samples have the value */
+	if (making->prepared && (key->remark == RUN_TIME || key->remark == RUN_SAMPLED))
+		value.value = scaled_run(making, key);
 	sample = stack_profile_add(&making->profile, key, &value);
 	if (shown)
 		*shown = (struct shown){ sample, kind_of(spec, key) };
@@ -695,6 +711,10 @@ static int collect_counted(struct making *making)
 		prepare(making->run, &counted, counts->by_process, &prepared);
 	if (making->writer->in_time)
 		making->shown = mem_zalloc(counted.n + 1, sizeof(*making->shown));
+	if (prepare && making->shown) {
+		making->counted = &counted;
+		making->prepared = &prepared;
+	}
 	stack_sums_visit(prepare && !making->shown ? &prepared : &counted, collect_sum, making);
 	if (making->shown)
 		show_events(making);

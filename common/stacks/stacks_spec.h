@@ -67,6 +67,7 @@ struct stacks_spec {
 	const struct stacks_source *source; /* NULL: the tables of stack_count() */
 
 	stacks_prepare_fn *prepare; /* NULL: counts are reported unchanged */
+	unsigned int run_remark;    /* the remark that prepare() gives time on CPU */
 
 	bool (*wants_user)(const struct run *run); /* user stacks are walked; NULL: yes */
 	bool needs_kernel;			   /* kernel stacks are needed, even if not shown */

@@ -455,3 +455,17 @@ TEST(a_track_shows_the_phases_in_their_order)
 	CHECK_STR(phases_of(track), " plan_nap plan_doze plan_spin plan_nap plan_doze plan_spin");
 	CHECK_HAS(track, "\"waits: blocked\"");
 }
+
+/* One sample in a second stands for what was measured, not for a second. */
+TEST(the_total_of_tracks_is_the_measured_time)
+{
+	static const char *const in_time[] = { "firefox", "heatmap" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(in_time); i++) {
+		struct proc *work = work_start("plan", "1", "2", "100", "300", "100", "phases");
+		struct proc *tool =
+			trace_pid(work, "profile", "--wall", "-F", "1", "--format", in_time[i]);
+
+		CHECK_CLOSE(truth_value(tool), truth_ms(tool) * 1000, tolerance());
+	}
+}

@@ -34,7 +34,8 @@ stacks_prepare_fn wall_prepare;
 #define WALL_STACKS                                                                               \
 	.raw_unit = "nanoseconds", .divisor = NS_PER_US, .type = "wall", .remarks = wall_remarks, \
 	.n_remarks = WALL_KINDS, .are_waits = true, .rest_remark = WALL_BLOCKED,                  \
-	.page_line = wall_page_line, .usual_writer = wall_usual_writer, .prepare = wall_prepare
+	.page_line = wall_page_line, .usual_writer = wall_usual_writer, .prepare = wall_prepare,  \
+	.run_remark = WALL_ON_CPU
 
 /* Begins what only a page has; called once attached. 0 or -errno, printed. */
 int wall_start_page(struct run *run);
