@@ -490,7 +490,8 @@ static __always_inline int call_end(struct pt_regs *ctx)
 		return 0;
 	call->old.tgid = tgid_of_current(task);
 	generation = TASK_READ(task, self_exec_id);
-	call->old.size_generation = block_pack(call->size, generation);
+	/* a block of 0 bytes takes memory, too, and a stack without bytes would not be shown */
+	call->old.size_generation = block_pack(call->size ?: 1, generation);
 	call->old.time = block_time();
 	if (keeps)
 		call->old.stack_id = call_stack(ctx, call->ip, call->old.tgid, generation);

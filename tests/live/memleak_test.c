@@ -491,6 +491,14 @@ TEST_UNLESS(memleak_lacks, mappings_that_do_not_fit_are_said)
 
 /* ---- what is counted, and once ---- */
 
+/* malloc(0) takes memory, too. */
+TEST_UNLESS(memleak_lacks, empty_blocks_count_as_a_byte_each)
+{
+	struct proc *tool = trace(work_start("leaky", "empty", "1009"), NULL);
+
+	CHECK_HELD(tool->out, "take_empty", 1009, 1);
+}
+
 #define MANY_TEXT text_of("%d", many())
 
 struct held_case {

@@ -370,6 +370,13 @@ WORK_FUNCTION void take_many(int n)
 	WORK_KEEP_FRAME();
 }
 
+WORK_FUNCTION void take_empty(int n)
+{
+	for (int i = 0; i < n; i++)
+		keep(malloc(hide(0)));
+	WORK_KEEP_FRAME();
+}
+
 static void free_all(void)
 {
 	while (n_kept > 0)
@@ -644,6 +651,7 @@ static const struct {
 	{ "hurry", hurry },	  { "move", move_one },		{ "hand", hand_over },
 	{ "below", take_below },  { "pipes", open_pipes },	{ "mappings", change_mappings },
 	{ "wander", wander },	  { "loaded", take_in_copies }, { "heir", leave_to_heir },
+	{ "empty", take_empty },
 };
 
 static void run_mode(const char *mode, int n, const char *arg)
