@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/escape.h"
+#include "base/idmap.h"
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/peek.h"
@@ -15,6 +16,12 @@
 #include "output/json.h"
 #include "output/writer.h"
 #include "process/procstate.h"
+
+/* Threads of one process by their ids in its pid namespace, if that isn't ours. */
+struct inner_ids {
+	pid_t pid; /* 0: none yet */
+	struct idmap tids;
+};
 
 /* Returns true if the thread sleeps in a system call whose first argument is the lock. */
 static bool still_waits(const struct lock_waiter *w)
@@ -53,7 +60,33 @@ static bool is_thread_of(pid_t pid, pid_t tid)
 	bool exists = tid > 0 && !access(path, F_OK);
 
 	free(path);
-	return exists && has_our_numbers(pid);
+	return exists;
+}
+
+static void learn_inner_ids(struct inner_ids *inner, pid_t pid)
+{
+	size_t n;
+	pid_t *tids = thread_list(pid, &n);
+
+	idmap_free(&inner->tids, NULL);
+	*inner = (struct inner_ids){ .pid = pid };
+	for (size_t i = 0; i < n; i++) {
+		uint64_t id = (uint64_t)thread_inner_id(pid, tids[i]);
+
+		if (id && !idmap_find(&inner->tids, id))
+			idmap_add(&inner->tids, id, (void *)(intptr_t)tids[i]);
+	}
+	free(tids);
+}
+
+/* Returns our id of the thread with that id in its process's pid namespace; 0: none. */
+static pid_t find_tid(struct inner_ids *inner, pid_t pid, pid_t id)
+{
+	if (has_our_numbers(pid))
+		return is_thread_of(pid, id) ? id : 0;
+	if (inner->pid != pid)
+		learn_inner_ids(inner, pid);
+	return id > 0 ? (pid_t)(intptr_t)idmap_find(&inner->tids, (uint64_t)id) : 0;
 }
 
 static bool is_mutex(const struct lock_waiter *w)
@@ -66,7 +99,7 @@ static bool is_mutex(const struct lock_waiter *w)
  * While threads wait, the futex of a plain mutex is 2; that of a robust or priority-inheritance
  * mutex has the owner.
  */
-static pid_t read_owner(const struct lock_waiter *w)
+static pid_t read_owner(const struct lock_waiter *w, struct inner_ids *inner)
 {
 	struct {
 		uint32_t futex, count, owner;
@@ -76,7 +109,7 @@ static pid_t read_owner(const struct lock_waiter *w)
 		return 0;
 	if (mutex.futex != 2 && (mutex.futex & FUTEX_TID_MASK) != mutex.owner)
 		return 0;
-	return is_thread_of(w->pid, (pid_t)mutex.owner) ? (pid_t)mutex.owner : 0;
+	return find_tid(inner, w->pid, (pid_t)mutex.owner);
 }
 
 static int compare_threads(const void *a, const void *b)
@@ -123,7 +156,8 @@ static size_t end_of_futex(struct lock_waiter *const *list, size_t i, size_t n)
 }
 
 /* Chooses one waiter per mutex, and waiters that own a mutex. */
-static void choose(struct lock_waiter *waiters, struct lock_waiter **list, size_t n_mutex, size_t n)
+static void choose(struct lock_waiter *waiters, struct lock_waiter **list, size_t n_mutex, size_t n,
+		   struct inner_ids *inner)
 {
 	struct lock_waiter *owner;
 
@@ -133,20 +167,20 @@ static void choose(struct lock_waiter *waiters, struct lock_waiter **list, size_
 		if (i == end)
 			continue;
 		list[i]->is_chosen = true;
-		owner = find_thread(waiters, n, list[i]->pid, read_owner(list[i]));
+		owner = find_thread(waiters, n, list[i]->pid, read_owner(list[i], inner));
 		if (owner)
 			owner->is_chosen = true;
 	}
 }
 
-static void look(struct lock_waiter *waiters, size_t n)
+static void look(struct lock_waiter *waiters, size_t n, struct inner_ids *inner)
 {
 	struct lock_waiter *const end = waiters + n;
 
 	for (struct lock_waiter *w = waiters; w < end; w++)
 		w->n_waits = w->is_chosen && still_waits(w) ? count_waits(w) : 0;
 	for (struct lock_waiter *w = waiters; w < end; w++)
-		w->owner = w->n_waits ? read_owner(w) : 0;
+		w->owner = w->n_waits ? read_owner(w, inner) : 0;
 	for (struct lock_waiter *w = waiters; w < end; w++)
 		if (w->n_waits && count_waits(w) != w->n_waits)
 			w->n_waits = w->owner = 0;
@@ -192,6 +226,7 @@ static void mark_news(struct lock_waiter **list, size_t n)
 void lock_owners_find(struct lock_waiter *waiters, size_t n)
 {
 	struct lock_waiter **list = mem_zalloc(n + 1, sizeof(struct lock_waiter *));
+	struct inner_ids inner = {};
 	size_t n_mutex = 0;
 
 	SORT(waiters, n, compare_threads);
@@ -199,11 +234,12 @@ void lock_owners_find(struct lock_waiter *waiters, size_t n)
 		if (is_mutex(&waiters[i]))
 			list[n_mutex++] = &waiters[i];
 	SORT(list, n_mutex, compare_futexes);
-	choose(waiters, list, n_mutex, n);
-	look(waiters, n);
+	choose(waiters, list, n_mutex, n, &inner);
+	look(waiters, n, &inner);
 	for (size_t i = 0; i < n; i++)
 		mark_cycle(&waiters[i], i + 1);
 	mark_news(list, n_mutex);
+	idmap_free(&inner.tids, NULL);
 	free(list);
 }
 

@@ -21,6 +21,7 @@
 #include "process/procstate.h"
 
 #define THREAD_FILE_MAX_BYTES 16384
+#define STATUS_MAX_BYTES      65536 /* it may list thousands of groups */
 
 /* Returns a process's system call interface: 32-bit programs have other numbers. */
 static enum call_abi find_abi(pid_t pid, pid_t tid)
@@ -111,6 +112,24 @@ char *thread_file(pid_t pid, pid_t tid, const char *name)
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, name);
 	return readfile(path, THREAD_FILE_MAX_BYTES, NULL);
+}
+
+/* Returns the last word of NSpid in proc_pid_status(5). */
+pid_t thread_inner_id(pid_t pid, pid_t tid)
+{
+	char path[64], *text, *line, *word = NULL;
+	pid_t inner;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", pid, tid);
+	text = readfile(path, STATUS_MAX_BYTES, NULL);
+	line = text ? strstr(text, "\nNSpid:") : NULL;
+	if (line) {
+		*strchrnul(line + 1, '\n') = '\0';
+		word = strrchr(line + 1, '\t');
+	}
+	inner = word ? atoi(word + 1) : 0;
+	free(text);
+	return inner;
 }
 
 /* Reads the file once, since many threads may be read. */

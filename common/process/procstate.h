@@ -37,6 +37,9 @@ bool process_stat_read(struct process_stat *stat, pid_t pid);
 /* Returns a file of a thread's folder as text, freed with free(); NULL: it can't be read. */
 char *thread_file(pid_t pid, pid_t tid, const char *name);
 
+/* Returns a thread's id in its own pid namespace; 0: unknown. */
+pid_t thread_inner_id(pid_t pid, pid_t tid);
+
 /* A system call that a thread is in, from proc_pid_syscall(5). */
 struct thread_call {
 	bool is_off_cpu;   /* the thread doesn't run: the rest is known */

@@ -26,26 +26,7 @@
 
 /* ---- jitfile ---- */
 
-#define MAX_STATUS_BYTES 65536
-#define CLOCK_SLACK_S	 2 /* tolerance for adjusted clocks and coarse file times */
-
-/* Returns the pid in the process's own namespace: the last word of NSpid in /proc/PID/status. */
-static pid_t read_inner_pid(pid_t pid)
-{
-	char path[40], *text, *line, *word;
-	pid_t inner = pid;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	text = readfile(path, MAX_STATUS_BYTES, NULL);
-	line = text ? strstr(text, "\nNSpid:") : NULL;
-	if (line) {
-		*strchrnul(line + 1, '\n') = '\0';
-		word = strrchr(line + 1, '\t');
-		inner = word ? atoi(word + 1) : pid;
-	}
-	free(text);
-	return inner;
-}
+#define CLOCK_SLACK_S 2 /* tolerance for adjusted clocks and coarse file times */
 
 /* Returns 0; -EACCES: neither root nor the process's user owns the file; -ENOENT: unknown. */
 static int check_owner(const struct stat *file, pid_t pid)
@@ -75,7 +56,7 @@ static struct jitmap *open_map(int root_fd, pid_t pid, struct stat *st)
 	char path[40];
 	int fd, err;
 
-	snprintf(path, sizeof(path), "/tmp/perf-%d.map", read_inner_pid(pid));
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", thread_inner_id(pid, pid) ?: pid);
 	fd = root_open_file(root_fd, path);
 	if (fd == -ENOENT && root_has_name(root_fd, path))
 		fd = -EACCES; /* a link that leads out of the root, or nowhere */

@@ -81,6 +81,19 @@ TEST(deadlock_is_named_with_the_threads_that_have_the_locks)
 	CHECK_HAS(tool->out, "held now: deadlock:mutexes by waits0 (", "[deadlock]\n");
 }
 
+/* The C library knows the owner by its thread id in the container. */
+TEST_UNLESS(pid_namespaces_lack, a_deadlock_in_a_container_is_named)
+{
+	struct proc *work = work_start_in(become_first_process, NULL, work_path("deadlock"),
+					  ARGV("deadlock", "2"));
+	const char *pid = file_read(text_of("/proc/%d/task/%d/children", work->pid, work->pid));
+	struct proc *tool;
+
+	work_do(work);
+	tool = tool_run("dump", "-p", text_of("%d", atoi(pid)));
+	CHECK_HAS(tool->out, "held now: deadlock:mutexes by waits0 (", "[deadlock]\n");
+}
+
 TEST_UNLESS(python_lacks, functions_of_python_are_where_its_threads_wait)
 {
 	static const char text[] = "import sys\n"

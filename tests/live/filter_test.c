@@ -351,33 +351,9 @@ static bool start_inside(const char *comm)
 	return now;
 }
 
-/* The tool begins as the first process. */
-static bool enter_pid_namespace_alone(void *arg)
-{
-	int status;
-	pid_t pid;
-
-	(void)arg;
-	if (!enter_mount_namespace() || unshare(CLONE_NEWPID))
-		return false;
-	pid = fork();
-	if (pid > 0) {
-		waitpid(pid, &status, 0);
-		_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 98);
-	}
-	return pid == 0 && !mount("proc", "/proc", "proc", 0, NULL);
-}
-
 static bool enter_pid_namespace(void *arg)
 {
-	return enter_pid_namespace_alone(arg) && start_inside("two") && start_inside("three");
-}
-
-static const char *pid_namespaces_lack(void)
-{
-	struct proc *tool = tool_try_in(enter_pid_namespace, NULL, "runqlat", "--version");
-
-	return tool->status == SETUP_FAILED ? "no pid namespaces" : NULL;
+	return become_first_process(arg) && start_inside("two") && start_inside("three");
 }
 
 TEST_UNLESS(pid_namespaces_lack, a_pid_is_what_the_caller_sees)
@@ -473,8 +449,8 @@ TEST_UNLESS(pid_namespaces_lack, children_are_followed_in_a_pid_namespace_howeve
 {
 	const char *script = text_of("%s sharing %d >/dev/null; exec %s 1", work_path("calls"),
 				     at_size(17000, 10), work_path("family"));
-	struct proc *tool = tool_run_in(enter_pid_namespace_alone, NULL, "offcputime", "--", "sh",
-					"-c", script);
+	struct proc *tool =
+		tool_run_in(become_first_process, NULL, "offcputime", "--", "sh", "-c", script);
 
 	CHECK(folded_sum(tool->out, "kid", "kid_main;kid_nap") >= 13 * 1000);
 	CHECK_LACKS(tool->err, "not followed");

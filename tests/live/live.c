@@ -718,6 +718,29 @@ bool enter_mount_namespace(void)
 	return !unshare(CLONE_NEWNS) && !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
 }
 
+bool become_first_process(void *unused)
+{
+	int status;
+	pid_t pid;
+
+	(void)unused;
+	if (!enter_mount_namespace() || unshare(CLONE_NEWPID))
+		return false;
+	pid = fork();
+	if (pid > 0) {
+		waitpid(pid, &status, 0);
+		_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 98);
+	}
+	return pid == 0 && !mount("proc", "/proc", "proc", 0, NULL);
+}
+
+const char *pid_namespaces_lack(void)
+{
+	struct proc *tool = tool_try_in(become_first_process, NULL, "runqlat", "--version");
+
+	return tool->status == SETUP_FAILED ? "no pid namespaces" : NULL;
+}
+
 bool forbid_call(void *call)
 {
 	const struct forbidden_call *forbidden = call;

@@ -186,6 +186,10 @@ uint64_t file_inode(const char *path);
 /* For setup functions: enters a mount namespace whose mounts are private. */
 bool enter_mount_namespace(void);
 
+/* A setup_fn: continues as the first process of a pid namespace, with a /proc of its own. */
+bool become_first_process(void *unused);
+const char *pid_namespaces_lack(void); /* why it fails here; NULL: it works */
+
 /* A setup_fn: mounts the file `with` over path, in the child's mount namespace only. */
 struct other_file {
 	const char *path, *with;
