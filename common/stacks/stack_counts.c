@@ -187,7 +187,10 @@ static size_t add_sum(const struct gathering *gathering, struct stack_key key,
 		stack_flaws_count(counts->flaws, counts->resolver, &key, sum->value);
 	key.user_id = resolver_fold(counts->resolver, key.user_id);
 	key.kernel_id = resolver_fold(counts->resolver, key.kernel_id);
-	key.waker_id = resolver_fold(counts->resolver, key.waker_id);
+	if (counts->is_reporting)
+		resolver_use(counts->resolver, key.waker_id);
+	else
+		key.waker_id = resolver_fold(counts->resolver, key.waker_id);
 	if (!counts->by_process)
 		key.tgid = 0;
 	return stack_sums_add(gathering->sums, &key, sum);
@@ -313,7 +316,8 @@ static void copy_sum(const void *key, const void *sum, void *arg)
 	stack_sums_add(arg, key, sum);
 }
 
-int stack_counts_read(const struct run *run, struct stack_counts *counts, struct stack_sums *sums)
+int stack_counts_read(const struct run *run, struct stack_counts *counts, struct stack_sums *sums,
+		      struct stack_events *events)
 {
 	struct gathering gathering = { counts, sums, run->is_peek };
 
@@ -322,7 +326,10 @@ int stack_counts_read(const struct run *run, struct stack_counts *counts, struct
 		stack_sums_visit(&counts->gathered, copy_sum, sums);
 	} else {
 		*sums = counts->gathered;
+		*events = counts->events;
 		counts->gathered = (struct stack_sums){};
+		counts->events = (struct stack_events){ .n_keys = events->n_keys };
+		counts->is_reporting = counts->in_time;
 	}
 	return counts->in_time ? 0 : map_pair_read(run, &counts->tables, gather_sum, &gathering);
 }
@@ -331,8 +338,8 @@ void stack_counts_end(const struct run *run, struct stack_counts *counts)
 {
 	if (run->is_peek)
 		return;
-	stack_sums_clear(&counts->gathered);
-	counts->events.n = counts->events.cut_ns = counts->events.cut_value = 0;
+	if (!counts->in_time) /* else they are those of later events */
+		stack_sums_clear(&counts->gathered);
 	counts->n_folded = 0;
 	counts->n_gathered = counts->n_reported;
 	end_turn(run, counts, true);

@@ -70,6 +70,8 @@ struct stack_counts {
 	bool by_process; /* keys distinguish processes; otherwise their equal stacks are merged */
 	bool by_thread;	 /* keys distinguish threads */
 	bool in_time;	 /* BPF sends each count as an event and has no tables */
+	/* events come while a report is being made, whose end releases interned wakers */
+	bool is_reporting;
 	struct stack_events events;
 };
 
@@ -107,10 +109,12 @@ void stack_counts_gather(const struct run *run, struct stack_counts *counts);
 
 /*
  * Adds all counts for a report to *sums, which is empty before and cleared by the caller; each
- * stack once. Returns 0 or -errno, printed. stack_counts_end() starts the next report from 0,
- * unless this is a peek.
+ * stack once. Unless this is a peek, moves the events to *events, whose list the caller frees:
+ * later ones belong to the next report. Returns 0 or -errno, printed. stack_counts_end() starts the
+ * next report from 0, unless this is a peek.
  */
-int stack_counts_read(const struct run *run, struct stack_counts *counts, struct stack_sums *sums);
+int stack_counts_read(const struct run *run, struct stack_counts *counts, struct stack_sums *sums,
+		      struct stack_events *events);
 void stack_counts_end(const struct run *run, struct stack_counts *counts);
 
 void stack_counts_free(struct stack_counts *counts);

@@ -559,6 +559,7 @@ struct making {
 	/* counts before and after prepare(), if events are shown; else NULL */
 	const struct stack_sums *counted, *prepared;
 	size_t n_keys;
+	struct stack_events events;
 	uint64_t cut_ns; /* events are dropped up to this time of the window; 0: none */
 };
 
@@ -665,7 +666,7 @@ static void place_event(const struct run *run, struct event *event, const struct
 /* Lends the profile the events that are shown. */
 static void show_events(struct making *making)
 {
-	struct stack_events *events = &making->stacks->counts.events;
+	struct stack_events *events = &making->events;
 	size_t n = 0;
 
 	for (size_t i = 0; i < events->n; i++) {
@@ -705,7 +706,7 @@ static int collect_counted(struct making *making)
 	int err;
 
 	stack_rings_read(&making->stacks->rings);
-	err = stack_counts_read(making->run, counts, &counted);
+	err = stack_counts_read(making->run, counts, &counted, &making->events);
 	read_and_look_up(making->stacks);
 	if (prepare)
 		prepare(making->run, &counted, counts->by_process, &prepared);
@@ -936,8 +937,11 @@ static int make_report(struct run *run, const struct writer *writer)
 		write_report(&making);
 	print_memory(stacks);
 	profile_free(making.profile.profile);
-	if (!run->is_peek)
+	free(making.events.list);
+	if (!run->is_peek) {
 		resolver_end_report(stacks->resolver, clock_now_ns());
+		stacks->counts.is_reporting = false;
+	}
 	report_memory_end(run);
 	return err;
 }

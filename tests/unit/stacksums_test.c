@@ -186,3 +186,34 @@ TEST(keys_of_events_are_bounded)
 	resolver_free(counts.resolver);
 	processes_free(processes);
 }
+
+/* A report reads more while it is made: later events neither change its own nor get lost. */
+TEST(events_during_a_report_are_the_next_ones)
+{
+	struct processes *processes =
+		processes_new(&(struct processes_options){ .max_mappings = 1 });
+	struct stack_counts counts = { .in_time = true,
+				       .by_process = true,
+				       .by_thread = true,
+				       .resolver = resolver_new(processes, NULL) };
+	struct stack_events events;
+	struct run run = {};
+
+	add_events(&counts, 2); /* keys 0 and 1 */
+	CHECK_EQ(stack_counts_read(&run, &counts, &sums, &events), 0);
+	add_events(&counts, 1); /* key 0 */
+	stack_counts_end(&run, &counts);
+	add_events(&counts, 1);
+	CHECK_EQ(events.n, 2);
+	CHECK_EQ(events.list[1].end_ns, 2);
+	CHECK_EQ(events.list[1].key, 1);
+	CHECK_EQ(sums.n, 2);
+	CHECK_EQ(counts.events.n, 2);
+	CHECK_EQ(counts.events.list[0].key, 0);
+	CHECK_EQ(counts.gathered.n, 1);
+	CHECK_EQ(counts.events.n_keys, 3);
+	free(events.list);
+	stack_counts_free(&counts);
+	resolver_free(counts.resolver);
+	processes_free(processes);
+}
