@@ -451,10 +451,12 @@ static void print_truth(const struct run *run)
 		 (double)(run->end_ns - run->start_ns) / NS_PER_S, run->system.release);
 }
 
-static void print_dropped(const struct output *output)
+/* Captures write only some of the reports. */
+static void print_dropped(const struct life *life)
 {
-	if (output->n_dropped)
-		msg_warn("%u of %u reports dropped: write failed", output->n_dropped, output->n);
+	if (life->output.n_dropped)
+		msg_warn("%u of %u reports dropped: write failed", life->output.n_dropped,
+			 life->run.n_files);
 }
 
 static int report_last(struct life *life)
@@ -465,7 +467,7 @@ static int report_last(struct life *life)
 	err = report(life, false);
 	if (!err && !life->reader_is_gone) {
 		print_truth(&life->run);
-		print_dropped(&life->output);
+		print_dropped(life);
 		loss_print(&life->run);
 	}
 	return err;

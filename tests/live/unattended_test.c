@@ -146,6 +146,31 @@ TEST(a_disk_that_fills_up_and_empties_again)
 	CHECK_HAS(tool->err, "reports dropped: write failed");
 }
 
+TEST(dropped_captures_are_counted_among_all_reports)
+{
+	const char *folder = folder_make();
+	const char *path = text_of("%s/x.txt", folder), *line;
+	struct proc *tool = tool_launch_in(mount_small, (void *)folder,
+					   ARGV("runqlat", "-v", "--output", path, "--when",
+						"cmd:true", "--cool-down", "0", "100ms"));
+	unsigned int n_dropped = 0, n = 0;
+
+	if (!proc_wait_for(tool, ": attached\n") && tool->status == SETUP_FAILED)
+		SKIP("no tmpfs can be mounted");
+	CHECK(is_small_full(tool, folder, true));
+	CHECK(proc_wait_for(tool, "report dropped, tracing continues"));
+	proc_linger(tool, 500);
+	CHECK(is_small_full(tool, folder, false));
+	CHECK(proc_wait_for(tool, "writable again"));
+	tool_stop(tool);
+	line = strstr(tool->err, " reports dropped: ");
+	while (line && line > tool->err && line[-1] != '\n')
+		line--;
+	CHECK(line && sscanf(line, "runqlat: warning: %u of %u", &n_dropped, &n) == 2);
+	CHECK(n_dropped > 0);
+	CHECK(n >= n_dropped);
+}
+
 static bool ignore_hangup(void *arg)
 {
 	(void)arg;
