@@ -161,10 +161,12 @@ static int check_capture(const struct run *run)
 /* Checks --count, --keep and --keep-bytes. A tool may have a default interval. */
 static int check_reports(const struct run *run)
 {
-	bool is_given = run->keep || run->keep_bytes;
+	bool is_given = run->keep || run_given(run, "keep-bytes");
 
 	if (run->count && !run->interval_ns)
 		return msg_error("--count needs an interval");
+	if (is_given && !run->keep && !run->keep_bytes)
+		return msg_error("--keep-bytes: must be more than 0");
 	if (is_given && !run_makes_series(run))
 		return msg_error("--keep and --keep-bytes need --output, and --interval or "
 				 "a time in the file name");

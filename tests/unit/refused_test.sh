@@ -206,6 +206,7 @@ the same name | runqlat | --output $dir/%H.txt 1s 1
 --keep | runqlat | --keep 3 1s 1
 --keep | profile | --keep 2 --output $dir/%%.txt 100ms
 --keep | profile | --keep-bytes 3M --output $dir/x.svg 1
+--keep-bytes | profile runqlat | --keep-bytes 0 --interval 1 --output $dir/x.txt
 
 patterns_that_are_none_are_refused:
 --only: '(' is not a regular expression | stacks | --only '('
