@@ -240,7 +240,8 @@ bool stacks_options_are_given(const struct run *run)
 	for (const struct opt *opt = stacks_opts; opt->name; opt++)
 		if (run_given(run, opt->name))
 			return true;
-	return stacks_top_is_asked_for(run);
+	return stacks_top_is_asked_for(run) || run_given(run, "unwind") ||
+	       run_given(run, "unwind-mem");
 }
 
 bool stacks_are_text(const struct run *run)

@@ -133,6 +133,8 @@ exclude | pagefaults | -P --only x
 exclude | pagefaults | -P --without x
 exclude | pagefaults | -P --lines
 exclude | pagefaults | --by-file --no-python
+exclude | pagefaults | -P --unwind fp
+exclude | pagefaults | -L --unwind-mem 1M
 exclude | pagefaults | -L --no-demangle
 exclude each other | syscount | -P --by-process-and-syscall
 exclude | runqlat | --throttled -P
@@ -251,6 +253,7 @@ exclude | biolat | -P -D
 prometheus | biolat | -QD --format prometheus
 prometheus | biolat | --stacks --format prometheus
 --stacks | biolat | -U -P
+--stacks | biolat | --unwind fp -P
 --bytes | biolat | -f --bytes
 --slower | biolat | -f --slower 1ms
 
