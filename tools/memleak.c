@@ -58,7 +58,7 @@ static const struct opt opts[] = {
 	{ 'c', "command", "COMMAND", OPT_PARSED(struct leak_options, command, parse_command),
 	  "run COMMAND and trace it until it ends" },
 	{ 'C', "combined-only", NULL, OPT_FLAG(struct leak_options, combined_only),
-	  "print totals only, for blocks of any age" },
+	  "print totals only, for blocks of any age", "older" },
 	{ 's', "sample-rate", "N", OPT_UINT(struct leak_options, sample, 1, 1 << 20),
 	  "trace one address in N, and its frees" },
 	{ 0, "duty-cycle", "PERCENT", OPT_UINT(struct leak_options, duty_percent, 1, 50),

@@ -235,6 +235,7 @@ what_wall_time_can_not_have_is_refused:
 what_memleak_can_not_have_is_refused:
 --duty-cycle needs a process | memleak | --duty-cycle=10
 exclude each other | memleak | --duty-cycle=10 -t -p 1
+exclude each other | memleak | -C -o 5000
 --duty-cycle: | memleak | --duty-cycle=51 -p 1
 --duty-cycle: | memleak | --duty-cycle=0 -p 1
 'true; true' | memleak | -c 'true; true'
