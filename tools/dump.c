@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/msg.h"
 #include "dump/snapshot.h"
 #include "dump/targets.h"
@@ -39,19 +40,24 @@ static const struct opt opts[] = {
 /* Chooses the format; *writer NULL: text for people. */
 static int choose_writer(const struct writer **writer)
 {
+	static const struct writer *const others[] = { &folded_writer, &svg_writer, &json_writer,
+						       &csv_writer };
 	const char *name = options.folded ? folded_writer.name : options.format;
+	const struct writer *wanted = &text_writer;
 
 	*writer = NULL;
 	if (name)
-		*writer = writer_by_name(name);
+		wanted = writer_by_name(name);
 	else if (options.common.output)
-		*writer = writer_by_extension(options.common.output);
-	if (*writer == &pprof_writer || ((name || options.common.output) && !*writer))
-		return msg_error("%s: not one of text, folded, svg, json or csv",
-				 name ? name : options.common.output);
-	if (*writer == &text_writer)
-		*writer = NULL;
-	return 0;
+		wanted = writer_by_extension(options.common.output);
+	if (wanted == &text_writer)
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (wanted == others[i])
+			*writer = wanted;
+	return *writer ? 0
+		       : msg_error("%s: not one of text, folded, svg, json or csv",
+				   name ? name : options.common.output);
 }
 
 static int write_result(struct snapshot *snapshot, const struct writer *writer)

@@ -269,6 +269,8 @@ no exclude | offcputime | --per-goroutine --goroutines no -p 1
 what_dump_can_not_do_is_refused:
 no process | dump | --format text
 pprof | dump | -p 1 --format pprof
+html | dump | -p 1 --format html
+x.md | dump | -p 1 --output $dir/x.md
 operand | dump | 185
 
 captures_that_are_none_are_refused:
