@@ -302,6 +302,7 @@ what_flame_can_not_draw_list_or_merge_is_refused:
 '(' is not a regular expression | flame | --only '('
 --unit: | flame | --unit 'samples (1 kHz)'
 exclude each other | flame | --top 3 --reverse
+exclude each other | flame | --table --reverse a
 A1 A2 -- B1 B2 | flame | --diff a b c
 --durations | flame | --durations 1,2 a
 --fail-over needs --diff --table | flame | --diff --fail-over 5 a b

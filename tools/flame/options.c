@@ -67,6 +67,8 @@ static int check_effects(const struct options *options, const struct opt_set *se
 					     : "with --top";
 	int err = 0;
 
+	if (options->table && options->picture.leaves_first)
+		return msg_error("--reverse and --table exclude each other");
 	if (options->merge || options->top)
 		err = opts_refuse(set, about_picture, where);
 	return !err && options->merge ? opts_refuse(set, about_values, where) : err;
