@@ -15,7 +15,8 @@
 #include "output/profile.h"
 #include "run/bpfmap.h"
 
-#define SPARSE_HZ 200
+#define SPARSE_HZ    200
+#define CLOCK_MIN_NS 10000
 /* share of missed samples that causes a warning: less is normal on a virtual machine */
 #define NEWS_PERCENT 2
 
@@ -156,6 +157,16 @@ static void describe_period(struct run *run, struct sampler *sampler)
 	run->period = &sampler->sample_period;
 }
 
+/* The kernel raises shorter periods of cpu-clock, so values would be too small. */
+static int check_period(const struct sampler *sampler)
+{
+	bool is_short = sampler->period && sampler->period < CLOCK_MIN_NS;
+
+	return is_short && !samples_cycles(sampler)
+		       ? msg_error("--count-period: cpu-clock needs at least %d ns", CLOCK_MIN_NS)
+		       : 0;
+}
+
 static int configure_sampler(struct run *run)
 {
 	struct sampler *sampler = sampler_of(run);
@@ -166,6 +177,8 @@ static int configure_sampler(struct run *run)
 	sampler->attr.sample_freq = /* a union with sample_period */
 		sampler->period ? sampler->period : sampler->frequency_hz;
 	err = choose_event(sampler);
+	if (!err)
+		err = check_period(sampler);
 	if (err)
 		return err;
 	describe_event(run, sampler);

@@ -69,6 +69,11 @@ TEST(a_period_is_in_ns_of_cpu_clock)
 	check_spin(tool->out, tool->out, "spin");
 }
 
+TEST(a_period_that_the_kernel_raises_is_refused)
+{
+	CHECK_FAILS("at least 10000 ns", "profile", "--event", "cpu-clock", "-c", "9999", "10ms");
+}
+
 TEST(a_machine_that_counts_no_cycles_says_so)
 {
 	struct proc *tool = tool_try("profile", "--event", "cycles", "-v", "100ms");
