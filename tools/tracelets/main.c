@@ -125,7 +125,7 @@ static const struct topic {
 	      "high p99 of device: the disk is slow; of queue: it gets too many requests" },
 	    { "biolat -P 10 1", "last: the process whose requests take most time" },
 	    { "offcputime --state D 5 | tracelets flame --unit microseconds --top 9",
-	      "io_schedule() and its callers: time blocked on I/O" } } },
+	      "submit_bio_wait, folio_wait_bit: time blocked on the disk" } } },
 	{ "locks",
 	  "do threads wait for locks?",
 	  { { "locks -p PID 10",
