@@ -273,6 +273,12 @@ html | dump | -p 1 --format html
 x.md | dump | -p 1 --output $dir/x.md
 operand | dump | 185
 
+operands_too_many_or_too_few_of_a_command_are_refused:
+'help': wrong number | tracelets | help slow locks
+'check': wrong number | tracelets | check slow
+'--install': wrong number | tracelets | --install
+'halp': unknown | tracelets | halp
+
 captures_that_are_none_are_refused:
 --when | runqlat | --when psi:disk:5 --output $dir/r.txt 1
 --when | runqlat | --when psi:cpu --output $dir/r.txt 1

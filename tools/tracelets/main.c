@@ -227,7 +227,13 @@ static int install_links(const char *dir)
 
 static int print_usage_error(const char *word)
 {
-	msg_error("'%s': unknown tool or command ('tracelets' alone lists them)", word);
+	static const char *const commands[] = { "help", "check", "--install", "--version", "-V" };
+	const char *problem = "unknown tool or command";
+
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		if (!strcmp(word, commands[i]))
+			problem = "wrong number of operands";
+	msg_error("'%s': %s ('tracelets' alone lists them)", word, problem);
 	return 2;
 }
 
