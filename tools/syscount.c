@@ -11,6 +11,7 @@
 #include "modules/taskstate.h"
 #include "modules/topview.h"
 #include "output/table.h"
+#include "run/output.h"
 #include "run/tool.h"
 #include "syscount/calls.h"
 #include "process/syscalls.h"
@@ -118,7 +119,7 @@ static int check(struct run *run)
 
 	if (options->list) {
 		syscall_print_list(stdout);
-		exit(fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS);
+		exit(output_flush_standard() ? EXIT_FAILURE : EXIT_SUCCESS);
 	}
 	if (run_refuse_in_metrics(run, about_text) ||
 	    (run->table_format == &csv_table && run_refuse(run, not_in_csv, "on --format csv")))

@@ -49,7 +49,9 @@ int plain_main(const struct plain_tool *tool, int argc, char **argv)
 	msg_quiet = tool->common->quiet;
 	if (tool->common->want_help)
 		return print_help(tool, &set);
-	if (tool->common->want_version)
-		return printf("%s (tracelets) %s\n", tool->name, TRACELETS_VERSION) < 0;
+	if (tool->common->want_version) {
+		printf("%s (tracelets) %s\n", tool->name, TRACELETS_VERSION);
+		return output_flush_standard() ? 1 : 0;
+	}
 	return tool->run(argv + first);
 }

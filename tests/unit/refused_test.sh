@@ -342,6 +342,21 @@ exclude | syscount | --top --format json
 exclude | syscount | --top --in-flight
 LINES
 close_group
+
+# fails_on_full TOOL WORD...: prints what the disk has no space for.
+fails_on_full()
+{
+	tool=$1
+	shift
+	"$bin/$tool" "$@" >/dev/full 2>"$dir/err"
+	[ $? -eq 1 ] && [ "$(grep -c 'standard output: write failed: No space' "$dir/err")" -eq 1 ] && return
+	echo "$tool $*: $(cat "$dir/err")"
+	return 1
+}
+
+fails_on_full tracelets && fails_on_full tracelets help && fails_on_full tracelets help slow &&
+	fails_on_full tracelets --version && fails_on_full flame --version && fails_on_full syscount --list
+result what_can_not_be_printed_is_a_failure $?
 [ "$(ls "$dir")" = "$(printf 'err\nout')" ]
 result nothing_is_left_behind $?
 exit $failed

@@ -17,6 +17,7 @@
 #include "base/msg.h"
 #include "base/version.h"
 #include "run/features.h"
+#include "run/output.h"
 
 #define TOOL(name) int name##_main(int argc, char **argv);
 #include "toolset.h"
@@ -237,6 +238,12 @@ static int print_usage_error(const char *word)
 	return 2;
 }
 
+/* Returns the exit status of a command that has printed, with this status so far. */
+static int printed(int status)
+{
+	return output_flush_standard() ? 1 : status;
+}
+
 /* Runs a tool with "tracelets TOOL" as argv[0], which its help shows. */
 static int run_applet(const struct applet *applet, int argc, char **argv)
 {
@@ -254,13 +261,13 @@ static int run_command(int argc, char **argv)
 	const char *word = argv[1];
 
 	if (argc == 1 || !strcmp(word, "--help") || !strcmp(word, "-h"))
-		return print_tools();
+		return printed(print_tools());
 	if (argc == 2 && (!strcmp(word, "--version") || !strcmp(word, "-V")))
-		return printf("tracelets %s\n", TRACELETS_VERSION) < 0;
+		return printed(printf("tracelets %s\n", TRACELETS_VERSION) < 0);
 	if (argc <= 3 && !strcmp(word, "help"))
-		return argc == 2 ? list_topics() : print_topic(argv[2]);
+		return printed(argc == 2 ? list_topics() : print_topic(argv[2]));
 	if (argc == 2 && !strcmp(word, "check"))
-		return features_print(stdout) ? 1 : 0;
+		return printed(features_print(stdout) ? 1 : 0);
 	if (!strcmp(word, "report"))
 		return report(argc - 1, argv + 1);
 	if (argc == 3 && !strcmp(word, "--install"))
