@@ -87,7 +87,9 @@ static bool kernel_has_btf(void)
 static int report_no_btf(const char *what)
 {
 	msg_errno(-ENOENT, "%s (/sys/kernel/btf/vmlinux)", what);
-	msg_hint("use a kernel built with CONFIG_DEBUG_INFO_BTF=y");
+	msg_hint("%s", access("/sys/kernel", F_OK)
+			       ? "mount sysfs on /sys"
+			       : "use a kernel built with CONFIG_DEBUG_INFO_BTF=y");
 	return -ENOENT;
 }
 

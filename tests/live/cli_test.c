@@ -58,6 +58,23 @@ TEST(without_type_information_a_tool_says_so)
 	}
 }
 
+static bool hide_sysfs(void *arg)
+{
+	(void)arg;
+	return enter_mount_namespace() && !mount("none", "/sys", "tmpfs", 0, NULL);
+}
+
+/* As in a chroot or a container. */
+TEST(without_sysfs_a_tool_blames_no_kernel)
+{
+	struct proc *tool = tool_try_in(hide_sysfs, NULL, "runqlat", "1");
+
+	if (tool->status == SETUP_FAILED)
+		SKIP("/sys can't be hidden");
+	CHECK_FAILURE(tool, "mount sysfs");
+	CHECK_LACKS(tool->err, "CONFIG_DEBUG_INFO_BTF");
+}
+
 /* memleak traces the whole system's memory, as it needs probes otherwise. */
 TEST(a_file_stands_in_for_hidden_type_information)
 {
