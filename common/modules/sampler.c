@@ -16,7 +16,7 @@
 #include "run/bpfmap.h"
 
 #define SPARSE_HZ    200
-#define CLOCK_MIN_NS 10000
+#define CLOCK_MIN_NS 50000
 /* share of missed samples that causes a warning: less is normal on a virtual machine */
 #define NEWS_PERCENT 2
 
@@ -157,14 +157,17 @@ static void describe_period(struct run *run, struct sampler *sampler)
 	run->period = &sampler->sample_period;
 }
 
-/* The kernel raises shorter periods of cpu-clock, so values would be too small. */
-static int check_period(const struct sampler *sampler)
+/* Each sample interrupts the CPU: the kernel allows one per 10 us, which starves some machines. */
+static int check_rate(const struct sampler *sampler)
 {
-	bool is_short = sampler->period && sampler->period < CLOCK_MIN_NS;
-
-	return is_short && !samples_cycles(sampler)
-		       ? msg_error("--count-period: cpu-clock needs at least %d ns", CLOCK_MIN_NS)
-		       : 0;
+	if (samples_cycles(sampler))
+		return 0;
+	if (sampler->period && sampler->period < CLOCK_MIN_NS)
+		return msg_error("--count-period: cpu-clock needs at least %d ns", CLOCK_MIN_NS);
+	if (!sampler->period && sampler->frequency_hz > NS_PER_S / CLOCK_MIN_NS)
+		return msg_error("--frequency: cpu-clock allows at most %llu Hz",
+				 NS_PER_S / CLOCK_MIN_NS);
+	return 0;
 }
 
 static int configure_sampler(struct run *run)
@@ -178,7 +181,7 @@ static int configure_sampler(struct run *run)
 		sampler->period ? sampler->period : sampler->frequency_hz;
 	err = choose_event(sampler);
 	if (!err)
-		err = check_period(sampler);
+		err = check_rate(sampler);
 	if (err)
 		return err;
 	describe_event(run, sampler);

@@ -69,9 +69,10 @@ TEST(a_period_is_in_ns_of_cpu_clock)
 	check_spin(tool->out, tool->out, "spin");
 }
 
-TEST(a_period_that_the_kernel_raises_is_refused)
+TEST(samples_that_would_starve_the_machine_are_refused)
 {
-	CHECK_FAILS("at least 10000 ns", "profile", "--event", "cpu-clock", "-c", "9999", "10ms");
+	CHECK_FAILS("at least 50000 ns", "profile", "--event", "cpu-clock", "-c", "49999", "10ms");
+	CHECK_FAILS("at most 20000 Hz", "profile", "--event", "cpu-clock", "-F", "20001", "10ms");
 }
 
 TEST(a_machine_that_counts_no_cycles_says_so)
