@@ -135,6 +135,9 @@ $(OBJECTS)/common/output/heatmap_writer.o: $(PARTS)/embed/heatmap.js.h
 $(foreach tool,$(TRACERS),$(eval $(OBJECTS)/tools/$(tool).o $(OBJECTS)/static/$(tool).o: $(PARTS)/skel/$(tool).skel.h))
 $(OBJECTS)/common/stacks/waits.o: $(PARTS)/skel/waits.skel.h
 
+# Code that runs once is compiled for size, since the static binary has a budget.
+$(OBJECTS)/common/run/%.o $(OBJECTS)/static/%.o: private TL_CFLAGS += $(if $(filter -O2,$(CFLAGS)),-Os)
+
 $(LIBRARY) $(TOOLS:%=$(OBJECTS)/tools/%.o): $(OBJECTS)/%.o: %.c $(OBJECTS)/.versions
 	$(call say,CC,$<)
 	$(COMPILE)
