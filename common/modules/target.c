@@ -95,7 +95,7 @@ static const struct opt target_opts[] = {
 	{},
 };
 
-/* Returns the number after "Tgid:" in /proc/TID/status; 0: no such task. */
+/* Returns the number after "Tgid:" in /proc/TID/status; 0: errno says why not. */
 static uint32_t read_tgid(uint32_t tid)
 {
 	char path[64], line[256];
@@ -118,7 +118,8 @@ int target_check_pid(uint32_t pid, bool has_tids)
 	uint32_t tgid = read_tgid(pid);
 
 	if (!tgid)
-		return msg_error("process %u: not found", pid);
+		return errno == ENOENT ? msg_error("process %u: not found", pid)
+				       : msg_errno(-errno, "process %u", pid);
 	if (tgid != pid)
 		return msg_error("%u: a thread of process %u, not a process%s", pid, tgid,
 				 has_tids ? " (use --tid)" : "");

@@ -83,13 +83,18 @@ static void find_own(const struct run *run, struct resolver *resolver)
 static const struct writer *stack_format_choose(const struct run *run, bool is_folded,
 						const struct writer *usual)
 {
-	static const char *const filters[] = { "only", "without", NULL };
+	static const char *const about_frames[] = {
+		"only",	     "without",	    "user-stacks-only", "kernel-stacks-only",
+		"delimited", "lines",	    "no-demangle",	"no-runtimes",
+		"no-python", "symbols-mem", "unwind",		"unwind-mem",
+		NULL
+	};
 	const char *format = is_folded ? folded_writer.name : run->format;
 	bool is_terminal = !run->output_path && isatty(STDOUT_FILENO);
 	const struct writer *writer;
 
 	if (run->is_metrics)
-		return run_refuse_in_metrics(run, filters) ? NULL : &pprof_writer;
+		return run_refuse_in_metrics(run, about_frames) ? NULL : &pprof_writer;
 	if (!format && !run->output_path)
 		return usual ? usual : is_terminal ? &text_writer : &folded_writer;
 	writer = format ? writer_by_name(format) : writer_by_extension(run->output_path);

@@ -189,6 +189,9 @@ csv, prometheus | runqlat | --format cvs
 what_has_no_effect_on_metrics_is_refused:
 --only | offcputime | --format prometheus --only x
 --without | offcputime | --format prometheus --without x
+--user-stacks-only | offcputime | --format prometheus -U
+--lines | offcputime | --format prometheus --lines
+--unwind | offcputime | --format prometheus --unwind fp
 --no-idle | offcputime | --format prometheus --no-idle
 --waker | offcputime | --format prometheus --waker
 --in-flight | syscount | --format prometheus --in-flight
