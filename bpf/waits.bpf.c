@@ -54,8 +54,12 @@ static __always_inline void task_end(struct task_struct *task)
 {
 	struct task_state *state;
 
-	if (!COUNTS_RUNS || !filter_task(task))
+	if (!COUNTS_RUNS)
 		return;
+	if (!filter_task(task)) {
+		run_leave_cgroup(task);
+		return;
+	}
 	state = task_state_find(task);
 	if (!state)
 		return;

@@ -174,14 +174,43 @@ static __always_inline void run_count(struct task_struct *task, struct task_stat
 	if (!state->ran_ns)
 		return;
 	stack_key_owner(&key, task);
+	if (state->cgroup_id)
+		key.cgroup_id = state->cgroup_id;
 	stack_count(&key, state->ran_ns, 0);
-	state->ran_ns = 0;
+	state->ran_ns = state->cgroup_id = 0;
 }
 
-/* Counts a run as an event. Not inlined: its key and a wait need much stack. */
+/* Counts runs at a switch-out. Not inlined: its key and a wait need much stack. */
 static __noinline void run_send(struct task_struct *task, struct task_state *state)
 {
 	run_count(task, state);
+}
+
+/* Counts time on CPU in an earlier cgroup of the thread, under which its samples are. */
+static __always_inline void run_note_cgroup(struct task_struct *task, struct task_state *state)
+{
+	__u64 id;
+
+	if (!stack_settings.cgroup)
+		return;
+	id = task_cgroup(task);
+	if (state->cgroup_id != id)
+		run_send(task, state);
+	state->cgroup_id = id;
+}
+
+/* Counts the time on CPU in the traced cgroup of a thread that may have left it. */
+static __always_inline void run_leave_cgroup(struct task_struct *task)
+{
+	struct task_state *state;
+
+	if (!COUNTS_RUNS || !filter_has(FILTER_CGROUP))
+		return;
+	state = task_state_find(task);
+	if (!state)
+		return;
+	state->on_ns = 0;
+	run_send(task, state);
 }
 
 /* Ends a run at a switch-out. If switches were missed since its start, its length is unknown. */
@@ -190,6 +219,7 @@ static __always_inline void run_end(struct task_struct *task, struct task_state 
 {
 	if (!COUNTS_RUNS)
 		return;
+	run_note_cgroup(task, state);
 	if (state->on_ns && state->on_ns < now_ns && task_switches(task) == state->switches + 1)
 		state->ran_ns += now_ns - state->on_ns;
 	state->on_ns = 0;
@@ -255,8 +285,10 @@ static __always_inline __u64 switch_out(void *ctx, struct task_struct *task, boo
 	struct task_state *state;
 	__u64 now_ns, user_id;
 
-	if (!filter_task(task))
+	if (!filter_task(task)) {
+		run_leave_cgroup(task);
 		return 0;
+	}
 	state = task_state_find(task);
 	if (state && state->off_ns)
 		switch_in_late(task, state);

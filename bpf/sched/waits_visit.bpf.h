@@ -102,6 +102,8 @@ static __noinline void run_visit_at_end(struct task_struct *task, struct task_st
 {
 	if (filter_task(task))
 		run_cut(task, state, window.end_ns);
+	else
+		run_leave_cgroup(task);
 }
 
 /*

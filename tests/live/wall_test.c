@@ -220,6 +220,39 @@ TEST_UNLESS(cgroups_lack, only_a_cgroup)
 	check_threads(tool->out, work);
 }
 
+/* It spins in the traced cgroup, and is in another one when its window ends. */
+TEST_UNLESS(cgroups_lack, a_thread_that_leaves_the_cgroup_keeps_its_time_there)
+{
+	const char *cgroup = cgroup_make("left"), *other = cgroup_make("elsewhere");
+	struct proc *work = work_start("plan", "1", "30", "5", "20"), *tool;
+	uint64_t ran_ns;
+
+	CHECK(cgroup_add(cgroup, work->pid));
+	tool = tool_start("profile", "--wall", "-f", "--cgroup", cgroup);
+	work_do(work);
+	ran_ns = thread_cpu_ns(work->pid);
+	CHECK(cgroup_add(other, work->pid));
+	tool_stop(tool);
+	CHECK_CLOSE(folded_sum(tool->out, "plan-0", "[on cpu]"), ran_ns / 1000, tolerance());
+}
+
+/* Its samples are in both cgroups, and so must its time be. */
+TEST_UNLESS(cgroups_lack, a_thread_that_moves_has_its_time_in_each_cgroup)
+{
+	const char *first = cgroup_make("first"), *second = cgroup_make("second");
+	struct proc *work = work_start("plan", "1", "40", "5", "20"), *tool;
+
+	CHECK(cgroup_add(first, work->pid));
+	tool = tool_start_on(work, "profile", "--wall", "--format", "json");
+	work_go(work);
+	proc_linger(work, 400);
+	CHECK(cgroup_add(second, work->pid));
+	work_wait_done(work);
+	tool_stop(tool);
+	CHECK_HAS(tool->out, text_of("\"cgroup\":\"%s\"", strrchr(first, '/')));
+	CHECK_CLOSE(truth_value(tool), truth_ms(tool) * 1000, tolerance());
+}
+
 TEST(stacks_are_chosen_by_their_kind)
 {
 	struct proc *work = start_parts();
