@@ -97,6 +97,7 @@ static const struct tool locks = {
 	.skeleton = &skeleton,
 	.configure = configure,
 	.start = waits_start,
+	.start_more = waits_start_more,
 	.report = report,
 };
 

@@ -123,6 +123,7 @@ static const struct tool offcputime = {
 	.check = check,
 	.configure = configure,
 	.start = start,
+	.start_more = waits_start_more,
 	.report = report,
 };
 

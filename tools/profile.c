@@ -92,6 +92,7 @@ static const struct tool wall = {
 		     { &wall_module } },
 	.skeleton = &waits_skeleton,
 	.start = start_wall,
+	.start_more = waits_start_more,
 	.report = wall_report,
 };
 

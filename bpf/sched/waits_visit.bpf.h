@@ -79,7 +79,7 @@ static __noinline void visit_at_start(struct bpf_iter__task *ctx, struct task_st
 		return;
 	state->switches = task_switches(task);
 	state->letter = state_letter(raw_state);
-	state->at_start = true;
+	state->at_start = !window.is_late;
 	state->user_id = user_id;
 	state->wake_ns = state_is_runnable(raw_state) ? window.start_ns : 0;
 	if (state->wake_ns)

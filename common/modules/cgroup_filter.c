@@ -225,6 +225,8 @@ static enum loop_verdict on_tick(int fd, void *arg)
 			return LOOP_GO;
 		}
 		filter->is_gone = false;
+		if (filter->run->tool->start_more)
+			filter->run->tool->start_more(filter->run);
 		msg_info("%s: new cgroup, traced from now on", filter->folder);
 	} else if (!filter->is_gone) {
 		filter->is_gone = true;

@@ -118,12 +118,22 @@ static void define_stack(const void *thread, void *arg)
 	stacks_define_thread(arg, thread);
 }
 
-int waits_start(struct run *run)
+static int begin_waits(struct run *run, uint64_t start_ns, bool is_late)
 {
-	struct wait_window window = { .start_ns = run->start_ns };
+	struct wait_window window = { .start_ns = start_ns, .is_late = is_late };
 	int err = set_window(run, &window);
 
 	return err ? err : taskstate_visit(run, sizeof(struct unwind_thread), define_stack, run);
+}
+
+int waits_start(struct run *run)
+{
+	return begin_waits(run, run->start_ns, false);
+}
+
+int waits_start_more(struct run *run)
+{
+	return begin_waits(run, clock_now_ns(), true);
 }
 
 int waits_end_window(struct run *run)

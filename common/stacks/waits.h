@@ -41,6 +41,9 @@ int waits_set_settings(const struct run *run, const struct wait_settings *wanted
  */
 int waits_start(struct run *run);
 
+/* Does the same within a window, for threads that the filter has begun to match. */
+int waits_start_more(struct run *run);
+
 /*
  * Ends the window before a report: waits and runs count up to run->end_ns; the rest belongs to the
  * next window. A peek counts finished waits only.

@@ -249,6 +249,31 @@ TEST_UNLESS(cgroups_lack, a_unit_that_is_restarted_is_traced)
 	check_restart(false);
 }
 
+/* It waits since before the tool has seen the new cgroup, and doesn't wake up. */
+static void check_waiting(const char *name, const char *option)
+{
+	const char *cgroup = cgroup_make(text_of("waiting%s", option));
+	struct proc *tool, *work = start_kid("waiting");
+
+	tool = tool_start(name, option, "--cgroup", cgroup);
+	CHECK(cgroup_remove(cgroup));
+	CHECK(proc_wait_for(tool, "cgroup removed"));
+	CHECK(!mkdir(cgroup, 0755));
+	CHECK(cgroup_add(cgroup, work->pid));
+	CHECK(proc_wait_for(tool, "new cgroup, traced"));
+	proc_linger(tool, 100);
+	tool_stop(tool);
+	CHECK(folded_sum(tool->out, "waiting", "work_wait_go") >= 100000); /* us */
+	CHECK_LACKS(tool->out, "throughout");
+	proc_kill(work);
+}
+
+TEST_UNLESS(cgroups_lack, threads_that_wait_in_a_new_cgroup_are_seen)
+{
+	check_waiting("offcputime", "-f");
+	check_waiting("profile", "--wall");
+}
+
 #define SAME "3f4d1c0b6ae5"
 #define REST "000000000000000000000000000000000000000000000000000" /* but for one digit */
 
