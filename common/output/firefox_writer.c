@@ -459,6 +459,7 @@ static void write_firefox(FILE *f, struct profile *p, const struct writer_style 
 	print_meta(&json, p, style->facts);
 	json_raw(&json, "libs", "[]");
 	json_open(&json, "threads", '[');
+	timeline_order(p);
 	timeline_visit(p, style, print_thread, &json);
 	json_close(&json, ']');
 	if (!style->facts || !style->facts->gets_note)

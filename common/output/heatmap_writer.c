@@ -293,6 +293,7 @@ static void write_heatmap(FILE *f, struct profile *p, const struct writer_style 
 			       .tree = calltree_new(CALLTREE_MAX_NODES) };
 
 	begin_map(&map, p);
+	timeline_order(p);
 	timeline_visit(p, style, add_track, &map);
 	calltree_finish(map.tree);
 	map.boxes = mem_zalloc(calltree_count(map.tree), sizeof(*map.boxes));

@@ -170,6 +170,21 @@ static size_t count_of_thread(const struct event *events, size_t n)
 	return i;
 }
 
+/* Separating runs and waits moves ends past samples: another sort would give other rows. */
+void timeline_order(const struct profile *p)
+{
+	size_t n;
+	struct event *events = profile_events(p, &n);
+
+	SORT(events, n, compare_events);
+	for (size_t i = 0; i < n;) {
+		struct track t = { .events = events + i, .n = count_of_thread(events + i, n - i) };
+
+		separate(&t);
+		i += t.n;
+	}
+}
+
 uint64_t timeline_period(const struct writer_facts *facts)
 {
 	const struct sample_period *period = facts ? facts->period : NULL;
@@ -184,7 +199,6 @@ void timeline_visit(const struct profile *p, const struct writer_style *style,
 	size_t n, n_threads = 0;
 	struct event *events = profile_events(p, &n);
 
-	SORT(events, n, compare_events);
 	for (size_t i = 0; i < n; n_threads++) {
 		struct track t = {
 			.events = events + i,
@@ -197,7 +211,6 @@ void timeline_visit(const struct profile *p, const struct writer_style *style,
 		if (!i || t.events->sample->pid != t.events[-1].sample->pid)
 			process = find_process_name(t.events, n - i);
 		t.process = process;
-		separate(&t);
 		visit(arg, &t);
 		i += t.n;
 	}

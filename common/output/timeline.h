@@ -48,10 +48,10 @@ uint64_t event_start(const struct event *event);
 /* Returns the sampling period in nanoseconds; 0: unknown. facts may be NULL. */
 uint64_t timeline_period(const struct writer_facts *facts);
 
-/*
- * Orders the profile's events by process, thread and time, and calls visit() for the track of each
- * thread, and style's `meanwhile` between them.
- */
+/* Orders the profile's events by process, thread and time; once, before timeline_visit(). */
+void timeline_order(const struct profile *p);
+
+/* Calls visit() for the track of each thread, and style's `meanwhile` between them. */
 void timeline_visit(const struct profile *p, const struct writer_style *style,
 		    void (*visit)(void *arg, const struct track *t), void *arg);
 

@@ -203,6 +203,20 @@ TEST(a_heat_map_divides_time)
 	CHECK_HAS(text, "<title>1.20 s: 20.0 ms</title>");
 }
 
+/* A run is moved before a sample of its own by the wait after it, in cells and rows alike. */
+TEST(a_heat_map_lists_what_it_shows)
+{
+	const char *text;
+
+	p = profile_new("nanoseconds", NULL, NULL);
+	add(EVENT_SAMPLE, 495, 10, 0, &on_cpu);
+	add(EVENT_RUN, 500, 200, 0, &bare);
+	add(EVENT_WAIT, 600, 110, 0, &waiting);
+	text = heatmap(NULL);
+	CHECK_HAS(text, "spin (spin.c:7) (200 ms, ");
+	CHECK_HAS(text, "rows\">\n5 290000000 200000000\n4 490000000 110000000\n");
+}
+
 /* A long time has columns of several seconds, and begins with what was not cut. */
 TEST(a_heat_map_is_as_wide_as_the_picture)
 {
