@@ -22,6 +22,7 @@
 #include "runtimes/meanings.h"
 #include "stacks/places.h"
 #include "stacks/resolver.h"
+#include "symbols/interrupts.h"
 #include "symbols/ksyms.h"
 #include "symbols/usyms.h"
 
@@ -675,6 +676,29 @@ void resolver_end_report(struct resolver *resolver, uint64_t now_ns)
 
 /* ---- frames ---- */
 
+static const char *name_of(const struct resolver *resolver, const struct interned_stack *stack,
+			   uint32_t i)
+{
+	return place_of(resolver, stack, i)->frames[0]->name;
+}
+
+/*
+ * Returns the number of frames that are searched for the tracer's own: those of an interrupt in
+ * which the tracer ran, since the interrupt may have come while another of its programs ran; else
+ * all.
+ */
+static uint16_t count_searched(const struct resolver *resolver, const struct interned_stack *stack)
+{
+	bool has_own = false;
+
+	for (uint16_t i = 0; i < stack->n; i++) {
+		has_own |= place_of(resolver, stack, i)->is_own;
+		if (has_own && interrupt_is_entry(name_of(resolver, stack, i)))
+			return i;
+	}
+	return stack->n;
+}
+
 /*
  * Returns the number of the tracer's own frames at the leaf of a kernel stack: its programs with
  * all their callees, and the kernel functions that run the programs. Stacks without the tracer's
@@ -683,12 +707,11 @@ void resolver_end_report(struct resolver *resolver, uint64_t now_ns)
 static uint16_t count_tracer_frames(const struct resolver *resolver,
 				    const struct interned_stack *stack)
 {
-	uint16_t first = stack->n;
+	uint16_t first = count_searched(resolver, stack);
 
 	while (first > 0 && !place_of(resolver, stack, first - 1U)->is_own)
 		first--;
-	while (first < stack->n &&
-	       ksym_is_tracer(place_of(resolver, stack, first)->frames[0]->name))
+	while (first < stack->n && ksym_is_tracer(name_of(resolver, stack, first)))
 		first++;
 	return first;
 }

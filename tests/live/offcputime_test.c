@@ -3,7 +3,12 @@
  * offcputime, live. The measure is the workload itself: what its threads took by the clock, less
  * what they had of the CPU, is what they were off the CPU.
  */
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "live.h"
 
@@ -519,6 +524,42 @@ TEST(wakers_stand_behind_the_wakees_and_upside_down)
 	CHECK(mark && strstr(mark, ";waker "));
 	CHECK(strstr(line, ";wakee_main;wakee_wait;") &&
 	      strstr(line, ";wakee_main;wakee_wait;") < mark);
+}
+
+/* Maps and unmaps memory until it is killed: the tool's programs run at each of these. */
+static pid_t start_mapper(int cpu)
+{
+	pid_t pid = fork();
+	cpu_set_t set;
+
+	if (pid)
+		return pid;
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+	for (;;) {
+		void *map = mmap(NULL, 1 << 16, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		munmap(map, 1 << 16);
+	}
+}
+
+/* The interrupted program and its callers are not the waker. */
+TEST(a_timer_that_interrupts_the_tool_is_the_waker)
+{
+	struct proc *work = work_start("plan", "1", "999", "1", "0", "0", "napper");
+	pid_t mappers[] = { start_mapper(usable_cpu(0)),
+			    start_mapper(usable_cpu(usable_cpus() - 1)) };
+	struct proc *tool = trace_pid(work, "offcputime", "--waker", "--state", "S");
+	const char *line;
+
+	for (size_t i = 0; i < ARRAY_SIZE(mappers); i++) {
+		kill(mappers[i], SIGKILL);
+		waitpid(mappers[i], NULL, 0);
+	}
+	CHECK(folded_sum(tool->out, "napper", "[interrupt] timer") > 0);
+	for (const char *rest = tool->out; (line = line_with(&rest, ";plan_nap;", ";--;"));)
+		CHECK_HAS(line, ";[interrupt] timer");
 }
 
 /*
