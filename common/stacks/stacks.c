@@ -560,10 +560,10 @@ struct making {
 	const struct writer *writer;
 	struct stack_profile profile;
 	unsigned int n_sums;
-	struct stacks_spec spec; /* spec of the profile */
-	struct shown *shown;	 /* samples by number of a key; NULL: no events */
-	/* counts before and after prepare(), if events are shown; else NULL */
-	const struct stack_sums *counted, *prepared;
+	struct stacks_spec spec;	     /* spec of the profile */
+	struct shown *shown;		     /* samples by number of a key; NULL: no events */
+	struct stack_sums counted, prepared; /* before and after prepare() */
+	bool scales_events;		     /* runs of events get the prepared time on CPU */
 	size_t n_keys;
 	struct stack_events events;
 	uint64_t cut_ns; /* events are dropped up to this time of the window; 0: none */
@@ -624,9 +624,9 @@ static uint64_t scaled_run(const struct making *making, const struct stack_key *
 
 	run.remark = (uint8_t)making->spec.run_remark;
 	sampled.remark = RUN_SAMPLED;
-	if (key->remark == RUN_TIME && stack_sums_find(making->counted, &sampled))
+	if (key->remark == RUN_TIME && stack_sums_find(&making->counted, &sampled))
 		return 0;
-	sum = stack_sums_find(making->prepared, &run);
+	sum = stack_sums_find(&making->prepared, &run);
 	return sum ? sum->value : 0;
 }
 
@@ -647,7 +647,7 @@ static void collect_sum(const void *key_data, const void *sum_data, void *arg)
 
 	if (++making->n_sums % SUMS_AT_ONCE == 0)
 		stack_rings_catch_up(&making->stacks->rings);
-	if (making->prepared && (key->remark == RUN_TIME || key->remark == RUN_SAMPLED))
+	if (making->scales_events && (key->remark == RUN_TIME || key->remark == RUN_SAMPLED))
 		value.value = scaled_run(making, key);
 	sample = stack_profile_add(&making->profile, key, &value);
 	if (shown)
@@ -708,25 +708,22 @@ static int collect_counted(struct making *making)
 {
 	stacks_prepare_fn *prepare = spec_of(making->run)->prepare;
 	struct stack_counts *counts = &making->stacks->counts;
-	struct stack_sums counted = {}, prepared = {};
+	struct stack_sums *counted = &making->counted, *prepared = &making->prepared;
 	int err;
 
 	stack_rings_read(&making->stacks->rings);
-	err = stack_counts_read(making->run, counts, &counted, &making->events);
+	err = stack_counts_read(making->run, counts, counted, &making->events);
 	read_and_look_up(making->stacks);
 	if (prepare)
-		prepare(making->run, &counted, counts->by_process, &prepared);
+		prepare(making->run, counted, counts->by_process, prepared);
 	if (making->writer->in_time)
-		making->shown = mem_zalloc(counted.n + 1, sizeof(*making->shown));
-	if (prepare && making->shown) {
-		making->counted = &counted;
-		making->prepared = &prepared;
-	}
-	stack_sums_visit(prepare && !making->shown ? &prepared : &counted, collect_sum, making);
+		making->shown = mem_zalloc(counted->n + 1, sizeof(*making->shown));
+	making->scales_events = prepare && making->shown;
+	stack_sums_visit(prepare && !making->shown ? prepared : counted, collect_sum, making);
 	if (making->shown)
 		show_events(making);
-	stack_sums_clear(&counted);
-	stack_sums_clear(&prepared);
+	stack_sums_clear(counted);
+	stack_sums_clear(prepared);
 	return err;
 }
 
