@@ -140,15 +140,28 @@ static void add_events(struct stack_counts *counts, uint64_t n)
 						       .key = { .tgid = 1, .tid = i > n / 2 } });
 }
 
+static struct processes *processes;
+
+static struct stack_counts counts_in_time(bool by_thread)
+{
+	processes = processes_new(&(struct processes_options){ .max_mappings = 1 });
+	return (struct stack_counts){ .in_time = true,
+				      .by_process = true,
+				      .by_thread = by_thread,
+				      .resolver = resolver_new(processes, NULL) };
+}
+
+static void free_counts(struct stack_counts *counts)
+{
+	stack_counts_free(counts);
+	resolver_free(counts->resolver);
+	processes_free(processes);
+}
+
 /* Too many drop the older half, whose keys go with it; the totals are those of the rest. */
 TEST(the_latest_events_stay)
 {
-	struct processes *processes =
-		processes_new(&(struct processes_options){ .max_mappings = 1 });
-	struct stack_counts counts = { .in_time = true,
-				       .by_process = true,
-				       .by_thread = true,
-				       .resolver = resolver_new(processes, NULL) };
+	struct stack_counts counts = counts_in_time(true);
 	struct stack_events *events = &counts.events;
 	struct stack_key late = { .tgid = 1, .tid = 1 }, early = { .tgid = 1 };
 
@@ -161,19 +174,13 @@ TEST(the_latest_events_stay)
 	CHECK_EQ(stack_sums_find(&counts.gathered, &late)->value, events->n * 2);
 	CHECK_EQ(stack_sums_find(&counts.gathered, &late)->part, events->n);
 	CHECK(!stack_sums_find(&counts.gathered, &early));
-	stack_counts_free(&counts);
-	resolver_free(counts.resolver);
-	processes_free(processes);
+	free_counts(&counts);
 }
 
 /* So do too many keys: each has a stack in the report. */
 TEST(keys_of_events_are_bounded)
 {
-	struct processes *processes =
-		processes_new(&(struct processes_options){ .max_mappings = 1 });
-	struct stack_counts counts = { .in_time = true,
-				       .by_process = true,
-				       .resolver = resolver_new(processes, NULL) };
+	struct stack_counts counts = counts_in_time(false);
 
 	for (uint32_t i = 1; i <= 100000; i++)
 		stack_counts_add_event(&counts, &(struct stack_event){ .time_ns = i,
@@ -182,20 +189,13 @@ TEST(keys_of_events_are_bounded)
 	CHECK(counts.gathered.n <= 32768);
 	CHECK_EQ(counts.gathered.n, counts.events.n);
 	CHECK_EQ(counts.events.n + counts.events.cut_value, 100000);
-	stack_counts_free(&counts);
-	resolver_free(counts.resolver);
-	processes_free(processes);
+	free_counts(&counts);
 }
 
 /* A report reads more while it is made: later events neither change its own nor get lost. */
 TEST(events_during_a_report_are_the_next_ones)
 {
-	struct processes *processes =
-		processes_new(&(struct processes_options){ .max_mappings = 1 });
-	struct stack_counts counts = { .in_time = true,
-				       .by_process = true,
-				       .by_thread = true,
-				       .resolver = resolver_new(processes, NULL) };
+	struct stack_counts counts = counts_in_time(true);
 	struct stack_events events;
 	struct run run = {};
 
@@ -213,7 +213,5 @@ TEST(events_during_a_report_are_the_next_ones)
 	CHECK_EQ(counts.gathered.n, 1);
 	CHECK_EQ(counts.events.n_keys, 3);
 	free(events.list);
-	stack_counts_free(&counts);
-	resolver_free(counts.resolver);
-	processes_free(processes);
+	free_counts(&counts);
 }
