@@ -283,6 +283,7 @@ struct vmacache___before6_1 {
 struct sched_info {
 	unsigned long pcount;
 	unsigned long long last_arrival;
+	unsigned long long last_queued;
 };
 
 #if defined(__TARGET_ARCH_x86)

@@ -119,17 +119,31 @@ static __always_inline __u64 task_last_arrival(struct task_struct *task)
 }
 
 /*
- * Returns the time at which a task last got a CPU, by the clock of bpf_ktime_get_ns(), whose
- * current time is now_ns; 0: the scheduler doesn't record it.
+ * Converts a time of the scheduler, noted on the task's CPU, to the clock of bpf_ktime_get_ns(),
+ * whose current time is now_ns; 0: there is none.
  */
-static __always_inline __u64 task_arrival_ns(struct task_struct *task, __u64 now_ns)
+static __always_inline __u64 task_time_ns(struct task_struct *task, __u64 time_ns, __u64 now_ns)
 {
-	__u64 arrival_ns = task_last_arrival(task), clock_ns;
+	__u64 clock_ns;
 
-	if (!arrival_ns || !bpf_core_field_exists(task->se.cfs_rq))
+	if (!time_ns || !bpf_core_field_exists(task->se.cfs_rq))
 		return 0;
 	clock_ns = BPF_CORE_READ(task, se.cfs_rq, rq, clock);
-	return clock_ns < arrival_ns ? 0 : now_ns - (clock_ns - arrival_ns);
+	return clock_ns < time_ns ? 0 : now_ns - (clock_ns - time_ns);
+}
+
+/* Returns the time at which a task last got a CPU; 0: the scheduler doesn't record it. */
+static __always_inline __u64 task_arrival_ns(struct task_struct *task, __u64 now_ns)
+{
+	return task_time_ns(task, task_last_arrival(task), now_ns);
+}
+
+/* Returns the time since which a task waits for its CPU; 0: the scheduler doesn't record it. */
+static __always_inline __u64 task_queued_ns(struct task_struct *task, __u64 now_ns)
+{
+	if (!bpf_core_field_exists(task->sched_info))
+		return 0;
+	return task_time_ns(task, BPF_CORE_READ(task, sched_info.last_queued), now_ns);
 }
 
 /* Returns how often the task got a CPU, as in /proc/PID/schedstat; 0 without CONFIG_SCHED_INFO. */

@@ -317,6 +317,16 @@ static __always_inline __u64 switch_out(void *ctx, struct task_struct *task, boo
 	return now_ns;
 }
 
+/* Sets the wake-up of a wait that ends, if it had no event (see switch_in_late()). */
+static __always_inline void wake_late(struct task_struct *task, struct task_state *state,
+				      __u64 off_ns, __u64 now_ns)
+{
+	__u64 queued_ns = task_queued_ns(task, now_ns);
+
+	if (queued_ns > off_ns)
+		state->wake_ns = queued_ns;
+}
+
 static __always_inline void switch_in(struct task_struct *task, __u64 now_ns)
 {
 	struct task_state *state = task_state_find(task);
@@ -329,6 +339,8 @@ static __always_inline void switch_in(struct task_struct *task, __u64 now_ns)
 	now_ns = now_ns ? now_ns : bpf_ktime_get_ns();
 	off_ns = state->off_ns;
 	wait_end(state);
+	if (!state->wake_ns)
+		wake_late(task, state, off_ns, now_ns);
 	delay_record(state, now_ns);
 	is_counted = wait_take(&wait, state, off_ns, now_ns, 0);
 	run_begin(state, now_ns);
