@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/msg.h"
 #include "modules/target.h"
+#include "output/writer.h"
 #include "process/cgroups.h"
 #include "process/procstate.h"
 #include "process/watch.h"
@@ -117,7 +118,8 @@ static bool has_processes(const struct run *run)
 
 static bool is_wanted(const struct run *run)
 {
-	return waits_of(run)->mode != GOROUTINES_NO && has_processes(run) && !chosen_part(run);
+	return waits_of(run)->mode != GOROUTINES_NO && has_processes(run) && !chosen_part(run) &&
+	       !(run->writer && run->writer->in_time);
 }
 
 static int check_options(struct run *run)

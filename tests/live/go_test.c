@@ -165,6 +165,17 @@ TEST_UNLESS(go_lacks, wall_time_has_waits_of_goroutines)
 	check_waits(tool, 7, SELECT);
 }
 
+/* Neither in the file nor in the total: estimates from samples have no beginning and end. */
+TEST_UNLESS(go_lacks, waits_of_goroutines_are_not_single_events)
+{
+	struct proc *work = work_start("goknown", "0", "7");
+	struct proc *tool = tool_run_on(work, "offcputime", "--format", "heatmap", "1");
+
+	CHECK_LACKS(tool->out, "main.waitSelect");
+	CHECK_LACKS(tool->err, "goroutines: ");
+	CHECK_HAS(tool->err, "blocked goroutines have no thread");
+}
+
 static bool has_in_order(const char *line, const char *const *parts)
 {
 	for (; line && *parts; parts++)
