@@ -278,7 +278,7 @@ struct interned_stack {
 	struct stack_flaw *flaw; /* flaw of a user stack; NULL: none */
 	uint32_t n_users;	 /* number of definitions that refer to the stack */
 	uint8_t kind, reason;
-	bool is_trimmed;
+	bool is_trimmed, is_retained;
 	uint16_t n_trimmed; /* number of the tracer's own locations at the leaf */
 	uint16_t n;
 	/* numbers of n places, leaf first; of a STACK_WAKER its words */
@@ -636,11 +636,8 @@ static struct interned_stack *intern_definition(struct resolver *resolver,
 	return intern_stack(resolver, draft);
 }
 
-/* Releases an interned stack, unless a definition refers to it. */
 static void release(struct resolver *resolver, struct interned_stack *stack)
 {
-	if (stack->n_users)
-		return;
 	hashtable_remove(&resolver->stacks, &stack->link);
 	release_places(resolver, stack);
 	free_stack(stack);
@@ -661,14 +658,21 @@ void resolver_tick(struct resolver *resolver, uint64_t now_ns)
 	usyms_age(resolver->usyms, resolver->epoch, look_up_leaving, resolver);
 }
 
-/*
- * Releases interned stacks without definitions, of which most never recur; only at the end of a
- * report, since counts refer to them until then.
- */
+/* Most stacks without definitions never recur. */
+void resolver_release_stacks(struct resolver *resolver)
+{
+	for_each_element(struct interned_stack, stack, next, link, &resolver->stacks) {
+		if (!stack->n_users && !stack->is_retained)
+			release(resolver, stack);
+		else
+			stack->is_retained = false;
+	}
+	frame_table_release(places_frame_table(resolver->places));
+}
+
 void resolver_end_report(struct resolver *resolver, uint64_t now_ns)
 {
-	for_each_element(struct interned_stack, stack, next, link, &resolver->stacks)
-		release(resolver, stack);
+	resolver_release_stacks(resolver);
 	places_end_report(resolver->places); /* frames are freed before their images */
 	usyms_end_report(resolver->usyms);
 	resolver_tick(resolver, now_ns);
@@ -915,6 +919,23 @@ uint64_t resolver_fold(struct resolver *resolver, uint64_t id)
 			words[i] = part->link.hash;
 	}
 	return intern_waker(resolver, words)->link.hash;
+}
+
+static struct interned_stack *retain(const struct resolver *resolver, uint64_t id)
+{
+	struct interned_stack *stack = find_id(resolver, id);
+
+	if (stack)
+		stack->is_retained = true;
+	return stack;
+}
+
+void resolver_retain(const struct resolver *resolver, uint64_t id)
+{
+	const struct interned_stack *stack = retain(resolver, id);
+
+	for (int i = 0; stack && stack->kind == STACK_WAKER && i < WAKER_STACKS; i++)
+		retain(resolver, waker_of(stack)[i]);
 }
 
 static void free_known(struct resolver *resolver, struct definition *d)

@@ -115,9 +115,18 @@ void resolver_drained(struct resolver *resolver, bool is_report,
 void resolver_tick(struct resolver *resolver, uint64_t now_ns);
 
 /*
- * Ends a report, and releases interned stacks without definitions: ids from resolver_fold() become
- * invalid.
+ * Retains the interned stack of an id from resolver_fold(), and the two of a waker, through the
+ * next release.
  */
+void resolver_retain(const struct resolver *resolver, uint64_t id);
+
+/*
+ * Releases interned stacks that have no definition and were not retained: ids from resolver_fold()
+ * become invalid.
+ */
+void resolver_release_stacks(struct resolver *resolver);
+
+/* Ends a report, and releases interned stacks. */
 void resolver_end_report(struct resolver *resolver, uint64_t now_ns);
 
 /*

@@ -187,10 +187,7 @@ static size_t add_sum(const struct gathering *gathering, struct stack_key key,
 		stack_flaws_count(counts->flaws, counts->resolver, &key, sum->value);
 	key.user_id = resolver_fold(counts->resolver, key.user_id);
 	key.kernel_id = resolver_fold(counts->resolver, key.kernel_id);
-	if (counts->is_reporting)
-		resolver_use(counts->resolver, key.waker_id);
-	else
-		key.waker_id = resolver_fold(counts->resolver, key.waker_id);
+	key.waker_id = resolver_fold(counts->resolver, key.waker_id);
 	if (!counts->by_process)
 		key.tgid = 0;
 	return stack_sums_add(gathering->sums, &key, sum);
@@ -296,6 +293,26 @@ static void bound_sums(struct stack_counts *counts)
 	counts->has_folded = true;
 }
 
+void stack_counts_retain(const struct stack_counts *counts)
+{
+	for (size_t i = 0; i < counts->gathered.n; i++) {
+		const struct stack_key *key = &counts->gathered.items[i].key;
+
+		resolver_retain(counts->resolver, key->user_id);
+		resolver_retain(counts->resolver, key->kernel_id);
+		resolver_retain(counts->resolver, key->waker_id);
+	}
+}
+
+/* Releases the stacks of dropped events. */
+static void release_dropped(const struct stack_counts *counts)
+{
+	if (!counts->in_time)
+		return;
+	stack_counts_retain(counts);
+	resolver_release_stacks(counts->resolver);
+}
+
 void stack_counts_gather(const struct run *run, struct stack_counts *counts)
 {
 	struct gathering gathering = { counts, &counts->gathered, false };
@@ -308,6 +325,7 @@ void stack_counts_gather(const struct run *run, struct stack_counts *counts)
 		counts->has_failed = true;
 	else
 		end_turn(run, counts, false);
+	release_dropped(counts);
 	bound_sums(counts);
 }
 
@@ -329,7 +347,6 @@ int stack_counts_read(const struct run *run, struct stack_counts *counts, struct
 		*events = counts->events;
 		counts->gathered = (struct stack_sums){};
 		counts->events = (struct stack_events){ .n_keys = events->n_keys };
-		counts->is_reporting = counts->in_time;
 	}
 	return counts->in_time ? 0 : map_pair_read(run, &counts->tables, gather_sum, &gathering);
 }

@@ -70,8 +70,6 @@ struct stack_counts {
 	bool by_process; /* keys distinguish processes; otherwise their equal stacks are merged */
 	bool by_thread;	 /* keys distinguish threads */
 	bool in_time;	 /* BPF sends each count as an event and has no tables */
-	/* events come while a report is being made, whose end releases interned wakers */
-	bool is_reporting;
 	struct stack_events events;
 };
 
@@ -104,7 +102,13 @@ int stack_counts_start(const struct run *run, struct stack_counts *counts,
  */
 void stack_counts_use(const struct stack_counts *counts, const struct stack_key *key);
 
-/* Drains the counts if the table is half full, while BPF uses the other table. */
+/* Retains the stacks of gathered counts through the next release (resolver_retain()). */
+void stack_counts_retain(const struct stack_counts *counts);
+
+/*
+ * Drains the counts if the table is half full, while BPF uses the other table; not while a report
+ * is being made.
+ */
 void stack_counts_gather(const struct run *run, struct stack_counts *counts);
 
 /*

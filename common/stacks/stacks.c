@@ -942,8 +942,8 @@ static int make_report(struct run *run, const struct writer *writer)
 	profile_free(making.profile.profile);
 	free(making.events.list);
 	if (!run->is_peek) {
+		stack_counts_retain(&stacks->counts); /* of events that came meanwhile */
 		resolver_end_report(stacks->resolver, clock_now_ns());
-		stacks->counts.is_reporting = false;
 	}
 	report_memory_end(run);
 	return err;

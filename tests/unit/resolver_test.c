@@ -276,6 +276,48 @@ TEST(a_million_kernel_stacks_take_no_more_than_some)
 	CHECK(*name_of(folded)); /* its report comes yet */
 }
 
+TEST(what_is_retained_outlives_one_release)
+{
+	uint64_t kept, other, waker;
+
+	define_kernel(3);
+	define_kernel(5);
+	define_waker(7, getpid(), 3);
+	other = resolver_fold(resolver, 5);
+	waker = resolver_fold(resolver, 7);
+	kept = resolver_about(resolver, waker).waker[0];
+	end_turns(100);
+	resolver_retain(resolver, waker);
+	resolver_release_stacks(resolver);
+	CHECK(*name_of(kept));
+	CHECK_STR(name_of(other), "");
+	CHECK_EQ(resolver_about(resolver, waker).waker[0], kept);
+	resolver_release_stacks(resolver);
+	CHECK_STR(name_of(kept), "");
+	CHECK(!resolver_about(resolver, waker).waker);
+}
+
+/* As with a file that is written at the end: it has the latest stacks. */
+TEST(a_million_stacks_without_a_report_take_no_more_than_some)
+{
+	size_t before = heap_bytes();
+	uint64_t folded = 0;
+
+	for (uint64_t id = 1; id <= 1000000; id++) {
+		define_kernel(id);
+		folded = resolver_fold(resolver, id);
+		if (id % 1000)
+			continue;
+		CHECK(*name_of(folded));
+		end_turns(1);
+		resolver_retain(resolver, folded);
+		resolver_release_stacks(resolver);
+	}
+	CHECK(heap_bytes() < before + (8 << 20));
+	end_turns(100);
+	CHECK(*name_of(folded));
+}
+
 /* As with an interval of milliseconds: no stack is old yet. */
 TEST(stacks_of_a_thousand_reports_in_a_second_take_no_more_than_some)
 {
