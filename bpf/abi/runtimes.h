@@ -24,7 +24,8 @@ enum runtime_kind {
 
 /* A process that has a runtime. */
 struct runtime_process {
-	__u64 serial; /* id of the process, part of its functions' fingerprints */
+	__u64 serial;	/* id of the process, part of its functions' fingerprints */
+	__u64 since_ns; /* time at which BPF got this description */
 	__u32 kind;
 	struct runtime_table rules; /* unwind table of code made at run time */
 	union {

@@ -70,7 +70,7 @@ static inline __u64 stack_address(__u64 word)
 	return stack_is_exact(word) ? word ^ STACK_EXACT : word;
 }
 
-/* Marks stack ids assigned by the loader: the user stack of thread (__u32)id when tracing began. */
+/* Marks ids of user stacks that the loader walks: of a thread, in a visit of all threads. */
 #define STACK_ID_AT_START (1ULL << 63)
 
 /* Marks ids of interned stacks, shared by processes: see stacks/resolver.h. */

@@ -247,6 +247,7 @@ struct unwind_copy {
 
 /* An off-CPU thread whose user stack the loader walks. */
 struct unwind_thread {
+	__u64 stack_id;
 	__u32 tgid, tid;
 	__u64 generation;
 	/* number of times that the thread got a CPU; if changed, the following is outdated */

@@ -21,6 +21,16 @@ const volatile struct runtime_settings runtime_settings SEC(".rodata.runtimes");
 
 MAP_HASH(runtime_processes, __u32, struct runtime_process, SET_BY_LOADER);
 
+/* Returns the time at which a process's runtime was described; 0: it has none. */
+static __always_inline __u64 runtime_since_ns(__u32 tgid)
+{
+	struct runtime_process *process = NULL;
+
+	if (runtime_settings.watched)
+		process = bpf_map_lookup_elem(&runtime_processes, &tgid);
+	return process ? process->since_ns : 0;
+}
+
 #define RUNTIME_PROGRAMS 1024
 
 /* Values: enum runtime_program_kind. */

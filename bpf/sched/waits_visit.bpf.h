@@ -5,9 +5,15 @@
 
 #include "sched/waits.bpf.h"
 
+static __always_inline __u64 id_at_start(struct task_struct *task)
+{
+	return STACK_ID_AT_START | window.n_begun << 32 | task_tid(task);
+}
+
 static __always_inline bool fill_thread(struct unwind_thread *thread, struct task_struct *task,
 					__u64 arrivals)
 {
+	thread->stack_id = id_at_start(task);
 	thread->tgid = task_tgid(task);
 	thread->tid = task_tid(task);
 	thread->generation = BPF_CORE_READ(task, self_exec_id);
@@ -53,6 +59,24 @@ static __always_inline void run_begin_at_start(struct task_struct *task)
 	state->on_ns = window.start_ns;
 }
 
+/*
+ * Replaces the user stack of a wait that began before the process's runtime was described since the
+ * last visit: its functions were unknown.
+ */
+static __always_inline void renew_stack(struct bpf_iter__task *ctx, struct task_struct *task,
+					struct task_state *state, __u64 arrivals)
+{
+	__u64 off_ns = state->off_ns, since_ns = runtime_since_ns(task_tgid(task));
+
+	if (since_ns < off_ns || since_ns < window.seen_ns || !state->user_id ||
+	    state->switches != task_switches(task) || task_is_on_cpu(task) ||
+	    !send_registers(ctx, task, arrivals))
+		return;
+	state = task_state_find(task);
+	if (state && *(volatile __u64 *)&state->off_ns == off_ns)
+		state->user_id = id_at_start(task);
+}
+
 /* Starts the wait of an off-CPU task, at the window's start. */
 static __noinline void visit_at_start(struct bpf_iter__task *ctx, struct task_struct *task,
 				      struct task_state *state)
@@ -61,6 +85,8 @@ static __noinline void visit_at_start(struct bpf_iter__task *ctx, struct task_st
 	__u32 raw_state = state_of_wait(task_raw_state(task));
 	__u64 user_id = 0;
 
+	if (state->off_ns && window.n_begun > 1)
+		renew_stack(ctx, task, state, arrivals);
 	if (state->off_ns || TASK_READ(task, exit_state))
 		return;
 	if (task_is_on_cpu(task)) {
@@ -72,14 +98,14 @@ static __noinline void visit_at_start(struct bpf_iter__task *ctx, struct task_st
 	if (stack_settings.user && !task_is_kthread(task)) {
 		if (!send_registers(ctx, task, arrivals))
 			return;
-		user_id = STACK_ID_AT_START | task_tid(task);
+		user_id = id_at_start(task);
 	}
 	state = task_state_find(task);
 	if (!state)
 		return;
 	state->switches = task_switches(task);
 	state->letter = state_letter(raw_state);
-	state->at_start = !window.is_late;
+	state->at_start = window.n_begun == 1;
 	state->user_id = user_id;
 	state->wake_ns = state_is_runnable(raw_state) ? window.start_ns : 0;
 	if (state->wake_ns)

@@ -171,9 +171,13 @@ struct tool {
 	const struct skeleton *skeleton;
 	int (*check)(struct run *run); /* as a module's check(); may be NULL */
 	int (*configure)(struct run *run);
-	int (*start)(struct run *run);	    /* called after attaching; may be NULL */
-	int (*start_more)(struct run *run); /* called when a filter matches a new cgroup; or NULL */
-	int (*report)(struct run *run);	    /* called at each interval and at the end */
+	int (*start)(struct run *run); /* called after attaching; may be NULL */
+	/*
+	 * Called when a filter matches a new cgroup, or functions in stacks of waiting threads can
+	 * be walked from now on; may be NULL.
+	 */
+	int (*start_more)(struct run *run);
+	int (*report)(struct run *run); /* called at each interval and at the end */
 
 	/*
 	 * Another declaration, which replaces this one after options are parsed if wants_other()

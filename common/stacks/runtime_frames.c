@@ -150,6 +150,7 @@ struct runtime_frames {
 	struct runtime_settings settings;
 	const char *const *walkers; /* see struct stacks_spec */
 	uint32_t refused;	    /* kinds that can't be loaded */
+	bool has_news;		    /* see runtime_frames_take_news() */
 	pid_t late_pid; /* first process of a kind for which BPF is not loaded; 0: none */
 	char late_title[sizeof(((struct runtime_file *)NULL)->title)];
 	bool late_is_one_of_many;
@@ -428,10 +429,20 @@ static void make_rows(const struct runtime_frames *frames, struct process_entry 
 
 /* ---- processes ---- */
 
-static void publish(const struct runtime_frames *frames, const struct process_entry *entry)
+static void publish(struct runtime_frames *frames, struct process_entry *entry)
 {
+	entry->process.since_ns = clock_now_ns();
+	frames->has_news |= frames->run->start_ns != 0;
 	bpf_map_update_elem(frames->processes_fd, &entry->instance.pid, &entry->process, BPF_ANY);
 	stack_memory_forget(frames->run);
+}
+
+bool runtime_frames_take_news(struct runtime_frames *frames)
+{
+	bool has_news = frames->has_news;
+
+	frames->has_news = false;
+	return has_news;
 }
 
 static void note_late(struct runtime_frames *frames, const struct runtime_instance *instance)
@@ -506,7 +517,7 @@ static int describe(const struct runtime_instance *instance, struct runtime_proc
 }
 
 /* Publishes a process's layout, unless the runtime is still starting. */
-static void take_description(const struct runtime_frames *frames, struct process_entry *entry,
+static void take_description(struct runtime_frames *frames, struct process_entry *entry,
 			     const struct runtime_instance *instance,
 			     const struct runtime_process *process, int err)
 {

@@ -81,6 +81,12 @@ size_t runtime_frames_walk(const struct runtime_frames *frames, const struct unw
 bool runtime_frames_read(const struct runtime_frames *frames, pid_t pid,
 			 struct runtime_process *process);
 
+/*
+ * Returns true if processes were described since the last call, after tracing has begun: stacks of
+ * their waiting threads may lack functions.
+ */
+bool runtime_frames_take_news(struct runtime_frames *frames);
+
 /* Drops a process that has exited. */
 void runtime_frames_forget(struct runtime_frames *frames, pid_t pid);
 

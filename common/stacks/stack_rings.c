@@ -69,7 +69,7 @@ static void define_function(const struct runtime_def *def, size_t size, void *ar
 
 void stack_rings_define_thread(const struct stack_rings *rings, const struct unwind_thread *thread)
 {
-	struct stack_def def = { .id = STACK_ID_AT_START | thread->tid, .tgid = thread->tgid };
+	struct stack_def def = { .id = thread->stack_id, .tgid = thread->tgid };
 	const struct runtime_definer definer = { define_function, (void *)rings };
 	struct unwind_copy *copy = user_stacks_copy_thread(rings->user_stacks, thread);
 	uint64_t words[STACK_WORDS];
@@ -138,10 +138,14 @@ static int on_copy(void *ctx, void *data, size_t size)
 static enum loop_verdict tick(int fd, void *arg)
 {
 	const struct stack_rings *rings = arg;
+	struct run *run = rings->run;
 	uint64_t n_ticks;
 
-	if (read(fd, &n_ticks, sizeof(n_ticks)) > 0)
-		resolver_tick(rings->resolver, clock_now_ns());
+	if (read(fd, &n_ticks, sizeof(n_ticks)) <= 0)
+		return LOOP_GO;
+	resolver_tick(rings->resolver, clock_now_ns());
+	if (user_stacks_take_news(rings->user_stacks) && run->tool->start_more)
+		run->tool->start_more(run);
 	return LOOP_GO;
 }
 

@@ -32,8 +32,8 @@ bool stacks_want_user(const struct run *run);
 bool stacks_are_text(const struct run *run);
 
 /*
- * Defines the user stack of a thread that is off CPU, by a walk from outside. BPF refers to it by
- * STACK_ID_AT_START and the thread's id.
+ * Defines the user stack of a thread that is off CPU, by a walk from outside, under the id that BPF
+ * has chosen.
  */
 struct unwind_thread;
 void stacks_define_thread(const struct run *run, const struct unwind_thread *thread);

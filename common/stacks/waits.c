@@ -103,12 +103,21 @@ int waits_configure(const struct run *run, const struct wait_settings *wanted)
 	return waits_set_settings(run, wanted);
 }
 
-static int set_window(const struct run *run, const struct wait_window *window)
+/* Sets the window of the next visit, which is one at a start unless window has an end. */
+static int set_window(const struct run *run, struct wait_window window)
 {
-	struct bpf_map *map = map_find(run, ".data.window");
+	int fd = bpf_map__fd(map_find(run, ".data.window"));
+	struct wait_window last;
 	uint32_t zero = 0;
 
-	if (bpf_map_update_elem(bpf_map__fd(map), &zero, window, BPF_ANY))
+	if (bpf_map_lookup_elem(fd, &zero, &last))
+		return msg_errno(-errno, "wait window: map lookup failed");
+	window.n_begun = last.n_begun + !window.end_ns;
+	if (window.end_ns)
+		window.start_ns = last.start_ns;
+	else
+		window.seen_ns = last.start_ns;
+	if (bpf_map_update_elem(fd, &zero, &window, BPF_ANY))
 		return msg_errno(-errno, "wait window: map update failed");
 	return 0;
 }
@@ -118,31 +127,29 @@ static void define_stack(const void *thread, void *arg)
 	stacks_define_thread(arg, thread);
 }
 
-static int begin_waits(struct run *run, uint64_t start_ns, bool is_late)
+static int begin_waits(struct run *run, uint64_t start_ns)
 {
-	struct wait_window window = { .start_ns = start_ns, .is_late = is_late };
-	int err = set_window(run, &window);
+	int err = set_window(run, (struct wait_window){ .start_ns = start_ns });
 
 	return err ? err : taskstate_visit(run, sizeof(struct unwind_thread), define_stack, run);
 }
 
 int waits_start(struct run *run)
 {
-	return begin_waits(run, run->start_ns, false);
+	return begin_waits(run, run->start_ns);
 }
 
 int waits_start_more(struct run *run)
 {
-	return begin_waits(run, clock_now_ns(), true);
+	return begin_waits(run, clock_now_ns());
 }
 
 int waits_end_window(struct run *run)
 {
-	struct wait_window window = { .start_ns = run->start_ns,
-				      .end_ns = run->end_ns,
+	struct wait_window window = { .end_ns = run->end_ns,
 				      .is_peek = run->is_peek,
 				      .is_last = run->is_last };
-	int err = set_window(run, &window);
+	int err = set_window(run, window);
 
 	return err ? err : taskstate_visit(run, 0, NULL, NULL);
 }

@@ -41,7 +41,10 @@ int waits_set_settings(const struct run *run, const struct wait_settings *wanted
  */
 int waits_start(struct run *run);
 
-/* Does the same within a window, for threads that the filter has begun to match. */
+/*
+ * Does the same within a window, for threads that the filter has begun to match. Threads that wait
+ * since before their process's runtime was described get their stacks anew.
+ */
 int waits_start_more(struct run *run);
 
 /*

@@ -6,6 +6,7 @@
  */
 #include <ctype.h>
 #include <glob.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -210,5 +211,29 @@ TEST_UNLESS(java_lacks, threads_of_java_that_wait_have_its_methods)
 	CHECK_HAS(tool->out, ";java.lang.Object.wait (Object.java:");
 	CHECK_HAS(tool->out, ";Levels.waitInPark (Levels.java:");
 	CHECK_HAS(tool->out, "[blocked throughout]");
+	proc_kill(work);
+}
+
+#define TICK_MS 5000 /* as in common/stacks/stack_rings.c */
+
+/*
+ * The tool, held meanwhile, learns of the runtime only once its threads wait: it walks them anew.
+ */
+TEST_UNLESS(java_lacks, threads_that_wait_before_java_is_known_get_its_methods)
+{
+	const char *script = text_of("echo @ready; read x; exec /usr/bin/java -cp %s Levels 0",
+				     work_path("levels.jar"));
+	struct proc *work = work_start_in(NULL, NULL, "/bin/sh", ARGV("sh", "-c", script));
+	struct proc *tool = tool_start_on(work, "offcputime", "-U");
+
+	proc_signal(tool, SIGSTOP);
+	CHECK_EQ(write(work->in_fd, "\n", 1), 1);
+	CHECK(proc_wait_for(work, "@waiting"));
+	proc_signal(tool, SIGCONT);
+	CHECK(proc_wait_for(tool, "its BPF programs are loaded"));
+	proc_linger(tool, TICK_MS + 1000);
+	tool_stop(tool);
+	CHECK_HAS(tool->out, ";Levels.waitInObject;");
+	CHECK_HAS(tool->out, ";Levels.waitInPark;");
 	proc_kill(work);
 }
