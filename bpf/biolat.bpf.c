@@ -165,10 +165,17 @@ static __always_inline bool is_writeback(struct task_struct *task, __u32 flags)
 	return TASK_READ(task, flags) & PF_WQ_WORKER && (flags & REQ_OP_MASK) == REQ_OP_WRITE;
 }
 
-/* Returns the cgroup that is charged for a kernel thread's bio; NULL: the task's own cgroup. */
+/*
+ * Returns the cgroup that is charged for a kernel thread's bio; NULL: the task's own cgroup. Block
+ * I/O may be charged to cgroups of version 1, whose ids may be those of other cgroups.
+ */
 static __always_inline struct cgroup *charged_cgroup(struct task_struct *task, struct bio *bio)
 {
-	return task_is_kthread(task) ? bio_cgroup(bio) : NULL;
+	struct cgroup *cgrp = task_is_kthread(task) ? bio_cgroup(bio) : NULL;
+
+	if (!cgrp || BPF_CORE_READ(cgrp, root) != BPF_CORE_READ(task, cgroups, dfl_cgrp, root))
+		return NULL;
+	return cgrp;
 }
 
 static __noinline bool is_submitter_wanted(struct bio *bio)

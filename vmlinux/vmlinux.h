@@ -103,9 +103,12 @@ struct kernfs_node {
 	struct kernfs_elem_dir dir;
 };
 
+struct cgroup_root;
+
 struct cgroup {
 	int level;
 	struct kernfs_node *kn;
+	struct cgroup_root *root;
 	struct cgroup *ancestors[]; /* since 6.1 */
 };
 

@@ -909,6 +909,31 @@ TEST_UNLESS(cgroup_and_disk_lack, requests_belong_to_a_cgroup)
 	CHECK_EQ(hist_count_of(tool->out, "cgroup = "), 41);
 }
 
+/*
+ * A loop device's worker submits to the disk below, and the kernel charges the reader's cgroup: one
+ * of version 1, whose id may be that of another cgroup of version 2.
+ */
+TEST_UNLESS(cgroup_and_disk_lack, cgroups_are_those_of_version_2)
+{
+	const char *cgroup = text_of("/sys/fs/cgroup/blkio/tracelets-%d", getpid());
+	struct proc *work, *tool;
+	char path[64];
+	int fd;
+
+	if (mkdir(cgroup, 0755))
+		SKIP("block I/O is not controlled by cgroups of version 1");
+	fd = open_loop(disk_fd, path, sizeof(path));
+	work = work_start("disk", path, "read", "41", "4096");
+	CHECK(cgroup_add(cgroup, work->pid));
+	wait_until_blocked(work->pid);
+	tool = TRACE_DISK(work, "--per-cgroup");
+	close(fd);
+	CHECK(cgroup_add("/sys/fs/cgroup/blkio", work->pid));
+	CHECK(cgroup_remove(cgroup));
+	CHECK_EQ(lines_from(tool->out, "cgroup = "), 1);
+	CHECK_EQ(lines_with(tool->out, "cgroup = 1 /"), 1);
+}
+
 /* ---- formats ---- */
 
 TEST_UNLESS(disk_lacks, json_and_metrics_have_the_same_counts)
