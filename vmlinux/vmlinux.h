@@ -388,6 +388,7 @@ struct task_struct {
 	int exit_state;
 	pid_t pid;
 	pid_t tgid;
+	int *clear_child_tid; /* user address: a futex that exit releases */
 	struct task_struct *real_parent;
 	struct task_struct *parent; /* who traces it, if anybody does */
 	struct task_struct *group_leader;

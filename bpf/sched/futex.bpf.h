@@ -33,6 +33,8 @@
 
 #define FUTEX_PAGE_MASK 0xfff
 
+#define FUTEX_OWNER_DIED 0x40000000
+
 #define SIGKILL 9
 
 static __always_inline bool futex_is_one_of(__u64 op, __u32 commands)
@@ -113,9 +115,27 @@ static __always_inline bool task_is_killed(struct task_struct *task)
 }
 
 /*
+ * Returns true if the current task, which exits, releases the lock that a task waits for: a join, a
+ * lock with priority inheritance, or a robust lock, which the kernel marks before it wakes up a
+ * waiter. The lock of another process can't be read. An exiting process ends all its waits and
+ * releases no lock.
+ */
+static __always_inline bool futex_is_left(struct task_struct *task, const struct lock_wait *wait)
+{
+	__u32 word = 0;
+
+	if (wait->kind == LOCK_FUTEX_PI ||
+	    futex_is_same(wait, (__u64)BPF_CORE_READ(current_task(), clear_child_tid)))
+		return true;
+	if (TASK_READ(task, tgid) != bpf_get_current_pid_tgid() >> 32)
+		return !wait->is_private;
+	return !bpf_probe_read_user(&word, sizeof(word), (void *)wait->addr) &&
+	       word & FUTEX_OWNER_DIED;
+}
+
+/*
  * Returns true if the current task releases the lock that a task waits for; false if it is
- * interrupted by a timer, or sends a signal. An exiting thread releases robust locks; an exiting
- * process ends all its waits and releases no lock.
+ * interrupted by a timer, or sends a signal.
  */
 static __always_inline bool futex_is_released(struct task_struct *task,
 					      const struct lock_wait *wait)
@@ -130,8 +150,7 @@ static __always_inline bool futex_is_released(struct task_struct *task,
 	if (call.number == NR_FUTEX_WAKE)
 		return futex_is_same(wait, call.args[0]);
 	if (call_is_exit(&call))
-		return !wait->is_private ||
-		       TASK_READ(task, tgid) == bpf_get_current_pid_tgid() >> 32;
+		return futex_is_left(task, wait);
 	return call.number == NR_FUTEX_REQUEUE;
 }
 

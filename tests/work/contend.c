@@ -194,6 +194,13 @@ static void begin_meeting(void)
 	atomic_store(&meeting->tid, 0);
 }
 
+/* Waits for the thread's end; pthread_join() would wait for a futex. */
+static void join(pthread_t thread)
+{
+	while (pthread_tryjoin_np(thread, NULL))
+		pause_a_bit();
+}
+
 static void let_begin(int i)
 {
 	atomic_store(&meeting->released, i + 1);
@@ -224,12 +231,29 @@ WORK_FUNCTION void holder_signal(void)
 	WORK_KEEP_FRAME();
 }
 
+static void *pass_by(void *arg)
+{
+	return arg;
+}
+
+/* Threads exit meanwhile, on the waiter's CPU: none of them has released the lock. */
+static void let_pass_by(void)
+{
+	pthread_t threads[16];
+
+	for (size_t i = 0; i < sizeof(threads) / sizeof(*threads); i++)
+		pthread_create(&threads[i], NULL, pass_by, NULL);
+	for (size_t i = 0; i < sizeof(threads) / sizeof(*threads); i++)
+		join(threads[i]);
+}
+
 WORK_FUNCTION void holder_refuse(void)
 {
 	pthread_mutex_lock(&timed_lock);
 	for (int i = 0; i < rounds; i++) {
 		atomic_store(&meeting->released, i + 1);
-		wait_for(&meeting->done, i + 1);
+		while (atomic_load(&meeting->done) <= i)
+			let_pass_by();
 	}
 	pthread_mutex_unlock(&timed_lock);
 	WORK_KEEP_FRAME();
@@ -245,8 +269,7 @@ static void with_thread(void *(*thread)(void *), void *arg, void (*hold)(void))
 		hold();
 	else
 		holder_hold(arg);
-	while (pthread_tryjoin_np(waiter, NULL)) /* pthread_join() would wait for a futex */
-		pause_a_bit();
+	join(waiter);
 }
 
 static void make_mutex(pthread_mutex_t *lock, bool is_shared, bool has_pi)
@@ -380,10 +403,8 @@ WORK_FUNCTION void contend(const struct writer *writer)
 		wait_for(&meeting->begun, 1);
 		wait_until_asleep();
 		end_fault(writer);
-		while (pthread_tryjoin_np(keeper, NULL))
-			pause_a_bit();
-		while (pthread_tryjoin_np(waiter, NULL))
-			pause_a_bit();
+		join(keeper);
+		join(waiter);
 	}
 	WORK_KEEP_FRAME();
 }
@@ -436,10 +457,11 @@ int main(int argc, char **argv)
 	with_thread(lock_thread, &pi_lock, NULL);
 	with_thread(lock_thread, heap_lock, NULL);
 	with_thread(wait_thread, NULL, holder_signal);
-	with_thread(try_thread, NULL, holder_refuse);
 	share_lock(argv[2], true);
 	share_lock(argv[2], false);
 	contend_in_kernel(argv[2]);
+	work_pin(0);
+	with_thread(try_thread, NULL, holder_refuse);
 	work_wait_end();
 	return 0;
 }
