@@ -243,9 +243,19 @@ static __always_inline void own_wanted(void *ctx, struct biolat_request *request
 		take_stack(ctx, request);
 }
 
+/* Counts a request in flight as lost: the kernel uses it again, so its completion was missed. */
+static __always_inline void count_uncompleted(struct biolat_request *request)
+{
+	if (!request->issued_ns)
+		return;
+	loss_count(LOSS_NO_COMPLETION, 1);
+	request->issued_ns = 0;
+}
+
 static __always_inline void own_request(void *ctx, struct biolat_request *request,
 					struct request *rq, bool with_stack)
 {
+	count_uncompleted(request);
 	request->is_owned = true;
 	request->is_wanted = false;
 	request->made_ns = rq->start_time_ns;
@@ -554,6 +564,8 @@ static __always_inline int request_start(__u64 *ctx, bool with_stack)
 	struct biolat_request *request = request_find(rq);
 	bool is_wanted = starts_on_device(rq) && is_submitter_wanted(rq->bio);
 
+	if (request)
+		count_uncompleted(request);
 	if (request && !is_wanted)
 		request_release(rq, request);
 	if (!is_wanted)
@@ -622,8 +634,10 @@ static __always_inline int request_issue(__u64 *ctx, bool with_stack)
 	struct request *rq = request_of_queue(ctx);
 	struct biolat_request *request = is_on_device(rq) ? find_issued(ctx, rq, with_stack) : NULL;
 
-	if (request)
-		request->issued_ns = bpf_ktime_get_ns();
+	if (!request)
+		return 0;
+	count_uncompleted(request);
+	request->issued_ns = bpf_ktime_get_ns();
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 	X(LOSS_RING_FULL, "ring_full", "events", "lost: ring buffer full")                \
 	X(LOSS_NO_ELEMENT, "no_element", "requests",                                      \
 	  "lost: table of requests full (raise --entries)")                               \
+	X(LOSS_NO_COMPLETION, "no_completion", "requests", "lost: no completion event")   \
 	X(LOSS_MANY_BIOS, "many_bios", "requests", "not counted whole: too many bios")    \
 	X(LOSS_NO_STATE, "no_state", "threads",                                           \
 	  "traced late or not at all: task-storage allocation failed")                    \

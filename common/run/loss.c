@@ -97,8 +97,8 @@ static uint64_t events_lost(const struct run *run, const struct loss losses[LOSS
 	if (run->tool->sums)
 		return 0;
 	return losses[LOSS_RING_FULL].events + losses[LOSS_NO_ELEMENT].events +
-	       losses[LOSS_MANY_BIOS].events + losses[LOSS_NO_SWITCH].events +
-	       losses[LOSS_BUSY].events + run->losses.missed;
+	       losses[LOSS_NO_COMPLETION].events + losses[LOSS_MANY_BIOS].events +
+	       losses[LOSS_NO_SWITCH].events + losses[LOSS_BUSY].events + run->losses.missed;
 }
 
 uint64_t loss_value(const struct run *run)

@@ -165,6 +165,21 @@ TEST_UNLESS(disk_lacks, requests_at_once_are_counted_or_lost)
 	}
 }
 
+/*
+ * The kernel of some sandboxes runs no BPF programs above their supervisor's threads, which a
+ * completion may interrupt.
+ */
+TEST_UNLESS(disk_lacks, requests_without_a_completion_are_lost)
+{
+	uint64_t n = (uint64_t)at_size(60000, 3000);
+	struct proc *work = work_start("disk", disk_path, "read", text_of("%d", (int)n), "512");
+	struct proc *tool = trace_pid(work, "biolat", "-d", disk_name(), "--format", "json");
+
+	CHECK_EQ(json_sum(tool->out, "histogram", "count") + json_sum(tool->out, "run", "lost") +
+			 json_sum(tool->out, "requests", "in_flight"),
+		 n);
+}
+
 /* The kernel makes few requests of many small writes, and several of a large one. */
 TEST_UNLESS(disk_lacks, merged_and_split_requests_are_counted_as_the_disk_gets_them)
 {
