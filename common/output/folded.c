@@ -127,6 +127,7 @@ static enum frame_kind take_suffix(char *name, enum frame_kind other)
 
 /*
  * Returns true for separators: "-" between user and kernel frames, "--" before the waker's frames.
+ * The first frame is none: a thread may have such a name.
  */
 static bool is_mark(const char *name)
 {
@@ -169,7 +170,8 @@ static bool split_frames(char *text, struct folded_line *line)
 		if (line->n_frames++ == FOLDED_MAX_FRAMES)
 			return false;
 		frame->name = name;
-		frame->kind = is_mark(name) ? FRAME_MARK : take_suffix(name, kind);
+		frame->kind =
+			line->n_frames > 1 && is_mark(name) ? FRAME_MARK : take_suffix(name, kind);
 		if (frame->kind == FRAME_MARK)
 			kind = strcmp(name, "-") ? FRAME_USER : FRAME_KERNEL;
 	}

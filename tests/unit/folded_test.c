@@ -96,6 +96,14 @@ TEST(suffixes_and_delimiters_tell_kinds)
 	CHECK(!folded_read(&reader, line));
 }
 
+TEST(a_threads_name_is_no_delimiter)
+{
+	begin("-;main;--;waker 1\n");
+	CHECK_EQ(line->frames[0].kind, FRAME_USER);
+	CHECK_EQ(line->frames[1].kind, FRAME_USER);
+	CHECK_EQ(line->frames[2].kind, FRAME_MARK);
+}
+
 static enum frame_kind kind_of_last(const char *text)
 {
 	begin(text);
