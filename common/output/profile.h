@@ -69,9 +69,10 @@ enum event_kind {
 
 /* One event of a sample, for formats that show when something happened. */
 struct event {
-	uint64_t end_ns;	      /* since the start of the report's window */
-	uint64_t value;		      /* value; of a run or a wait its length in nanoseconds */
-	uint64_t part : 62, kind : 2; /* part: runnable nanoseconds at a wait's end */
+	uint64_t end_ns; /* since the start of the report's window */
+	uint64_t value;	 /* value; of a run or a wait its length in nanoseconds */
+	/* part: runnable nanoseconds at a wait's end; is_hidden: a run or sample not to be shown */
+	uint64_t part : 61, kind : 2, is_hidden : 1;
 	union {
 		const struct sample *sample;
 		uint64_t key; /* number of the sample's key, while events are collected */

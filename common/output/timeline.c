@@ -30,16 +30,27 @@ static void visit_samples(const struct track *t, row_fn *visit, void *arg)
 	}
 }
 
-/* Divides a run among its n samples, each up to the middle between it and the next one. */
-static void visit_run(const struct event *samples, size_t n, uint64_t start_ns, uint64_t end_ns,
-		      row_fn *visit, void *arg)
+/* Visits the row of a run or sample; if it is hidden, nothing is known of its time. */
+static void visit_shown(const struct event *event, const struct row *row, row_fn *visit, void *arg)
 {
-	struct row row = { .start_ns = start_ns, .value = end_ns - start_ns };
+	const struct row unknown = { .start_ns = row->start_ns };
+
+	visit(arg, event->is_hidden ? &unknown : row);
+}
+
+/*
+ * Divides a run, samples[n], among its n samples, each up to the middle between it and the next
+ * one.
+ */
+static void visit_run(const struct event *samples, size_t n, row_fn *visit, void *arg)
+{
+	uint64_t end_ns = samples[n].end_ns;
+	struct row row = { .start_ns = event_start(&samples[n]), .value = samples[n].value };
 
 	if (!n) {
 		row.state = REMARK_ON_CPU;
 		row.kind = ROW_RUN;
-		visit(arg, &row);
+		visit_shown(samples, &row, visit, arg);
 	}
 	for (size_t i = 0; i < n; i++) {
 		uint64_t until_ns =
@@ -49,7 +60,7 @@ static void visit_run(const struct event *samples, size_t n, uint64_t start_ns, 
 		until_ns = until_ns > row.start_ns ? until_ns : row.start_ns;
 		row.value = until_ns - row.start_ns;
 		row.sample = samples[i].sample;
-		visit(arg, &row);
+		visit_shown(&samples[i], &row, visit, arg);
 		row.start_ns = until_ns;
 	}
 }
@@ -100,8 +111,7 @@ static void visit_time(const struct track *t, row_fn *visit, void *arg)
 		if (event->kind == EVENT_WAIT)
 			visit_wait(event, visit, arg);
 		else
-			visit_run(&t->events[first], i - first, start_ns, event->end_ns, visit,
-				  arg);
+			visit_run(&t->events[first], i - first, visit, arg);
 		first = i + 1;
 		until_ns = event->end_ns;
 	}
@@ -185,6 +195,15 @@ void timeline_order(const struct profile *p)
 	}
 }
 
+static bool shows_any(const struct track *t)
+{
+	size_t i = 0;
+
+	while (i < t->n && t->events[i].is_hidden)
+		i++;
+	return i < t->n;
+}
+
 uint64_t timeline_period(const struct writer_facts *facts)
 {
 	const struct sample_period *period = facts ? facts->period : NULL;
@@ -211,7 +230,8 @@ void timeline_visit(const struct profile *p, const struct writer_style *style,
 		if (!i || t.events->sample->pid != t.events[-1].sample->pid)
 			process = find_process_name(t.events, n - i);
 		t.process = process;
-		visit(arg, &t);
+		if (shows_any(&t))
+			visit(arg, &t);
 		i += t.n;
 	}
 }

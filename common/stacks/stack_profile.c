@@ -326,6 +326,11 @@ static struct sample_group find_group(const struct stack_profile *p, uint64_t id
 				      cgroup_text(cgroup->container.unit) };
 }
 
+static const char *remark_of(const struct stack_profile *p, const struct stack_key *key)
+{
+	return key->remark < p->spec->n_remarks ? p->spec->remarks[key->remark] : NULL;
+}
+
 static const struct sample *add_sample(struct stack_profile *p, const struct stack_key *key,
 				       const struct stacks_value *value, const struct assembly *a)
 {
@@ -336,7 +341,7 @@ static const struct sample *add_sample(struct stack_profile *p, const struct sta
 		.tid = key->tid,
 		.cpu = (int)key->cpu - 1,
 		.state = (char)key->state,
-		.remark = key->remark < p->spec->n_remarks ? p->spec->remarks[key->remark] : NULL,
+		.remark = remark_of(p, key),
 		.known = a->frames,
 		.n_frames = a->n,
 		.value = value->value,
@@ -369,10 +374,10 @@ static void count_reason(struct stack_profile *p, uint64_t id, const char *comm,
 
 /*
  * Returns true if --only and --without select the stack; they also match the thread's name and the
- * remark.
+ * remark or state (NULL: none).
  */
 static bool is_wanted(const struct stack_profile *p, const struct stack_key *key,
-		      const struct assembly *a)
+		      const struct assembly *a, const char *remark)
 {
 	char text[64];
 	unsigned int verdict;
@@ -381,8 +386,8 @@ static bool is_wanted(const struct stack_profile *p, const struct stack_key *key
 		return true;
 	snprintf(text, sizeof(text), "%.*s", TASK_COMM_LEN, key->comm);
 	verdict = name_filter_judge(p->names, text);
-	if (key->remark && key->remark < p->spec->n_remarks) {
-		snprintf(text, sizeof(text), "[%s]", p->spec->remarks[key->remark]);
+	if (remark) {
+		snprintf(text, sizeof(text), "[%s]", remark);
 		verdict |= name_filter_judge(p->names, text);
 	}
 	verdict |= name_filter_judge_frames(p->names, a->frames, a->n);
@@ -390,22 +395,33 @@ static bool is_wanted(const struct stack_profile *p, const struct stack_key *key
 }
 
 static const struct sample *show_sample(struct stack_profile *p, const struct stack_key *key,
-					const struct stacks_value *value, const struct assembly *a)
+					const struct stacks_value *value, const struct assembly *a,
+					struct event_state *state)
 {
-	if (!is_wanted(p, key, a)) {
+	if (!is_wanted(p, key, a, state ? state->name : remark_of(p, key))) {
 		p->left_out.by_name += value->value;
-		return NULL;
+		if (!state || !state->is_run)
+			return NULL;
+		state->is_hidden = true;
+		return add_sample(p, key, &(struct stacks_value){}, a);
 	}
 	p->left_out.idle += a->is_at_rest ? value->value : 0;
 	return add_sample(p, key, value, a);
+}
+
+const struct sample *stack_profile_add(struct stack_profile *p, const struct stack_key *key,
+				       const struct stacks_value *value)
+{
+	return stack_profile_add_events(p, key, value, NULL);
 }
 
 /*
  * Reads definitions again if one is missing: it is sent before its stack is counted, but maybe
  * after the last read.
  */
-const struct sample *stack_profile_add(struct stack_profile *p, const struct stack_key *key,
-				       const struct stacks_value *value)
+const struct sample *stack_profile_add_events(struct stack_profile *p, const struct stack_key *key,
+					      const struct stacks_value *value,
+					      struct event_state *state)
 {
 	const struct sample *sample;
 	struct assembly a;
@@ -418,8 +434,9 @@ const struct sample *stack_profile_add(struct stack_profile *p, const struct sta
 	}
 	a.resolver = p->resolver;
 	a.without_kernel = p->without_kernel;
-	can_rest = !key->group && (p->spec->rest_remark ? key->remark == p->spec->rest_remark
-							: key->remark < p->spec->n_remarks);
+	can_rest = !key->group && !(state && state->is_awake) &&
+		   (p->spec->rest_remark ? key->remark == p->spec->rest_remark
+					 : key->remark < p->spec->n_remarks);
 	a.are_waits = p->spec->are_waits && can_rest;
 	a.folds_idle = p->folds_idle && can_rest;
 	a.is_go = a.is_idle = false;
@@ -428,7 +445,7 @@ const struct sample *stack_profile_add(struct stack_profile *p, const struct sta
 		p->read_definitions(p->arg);
 		assemble(&a, key, value->group);
 	}
-	sample = show_sample(p, key, value, &a);
+	sample = show_sample(p, key, value, &a, state);
 	if (a.incomplete)
 		p->undefined += value->value;
 	if (key->group)

@@ -88,6 +88,19 @@ struct stack_profile {
 const struct sample *stack_profile_add(struct stack_profile *p, const struct stack_key *key,
 				       const struct stacks_value *value);
 
+/* A state of events that have time. */
+struct event_state {
+	const char *name; /* what --only and --without match in place of the remark */
+	bool is_awake;	  /* after the end of a wait: not idle */
+	bool is_run;	  /* has a sample even if hidden: a run is divided among all samples */
+	bool is_hidden;	  /* set: --only or --without omit it */
+};
+
+/* Adds the value of events in this state; NULL: they have no state, only a remark. */
+const struct sample *stack_profile_add_events(struct stack_profile *p, const struct stack_key *key,
+					      const struct stacks_value *value,
+					      struct event_state *state);
+
 /*
  * Prints "user stacks: 99.50 % complete, 0.50 % through code without unwind information", and the
  * one or two programs with most of the incomplete stacks.

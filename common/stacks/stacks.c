@@ -18,6 +18,7 @@
 #include "modules/kernelnames.h"
 #include "modules/target.h"
 #include "modules/topview.h"
+#include "output/remarks.h"
 #include "output/writer.h"
 #include "process/process_usage.h"
 #include "process/procstate.h"
@@ -569,10 +570,12 @@ struct making {
 	uint64_t cut_ns; /* events are dropped up to this time of the window; 0: none */
 };
 
-/* Sample and kind of a key's events. */
+/* Samples and kind of a key's events. */
 struct shown {
 	const struct sample *sample; /* NULL: the events are not shown */
+	const struct sample *end;    /* of the runnable part at the end of waits; NULL: not shown */
 	enum event_kind kind;
+	bool is_hidden;
 };
 
 static uint64_t divisor_of(const struct run *run)
@@ -630,6 +633,41 @@ static uint64_t scaled_run(const struct making *making, const struct stack_key *
 	return sum ? sum->value : 0;
 }
 
+static struct shown show_wait(struct making *making, const struct stack_key *key,
+			      const struct stacks_value *value)
+{
+	const struct stacks_spec *spec = &making->spec;
+	const char *remark = key->remark < spec->n_remarks ? spec->remarks[key->remark] : NULL;
+	uint64_t part = value->columns[0];
+	struct stacks_value off = { value->value - part }, end = { part, { part } };
+	struct event_state blocked = { remark ? remark : REMARK_BLOCKED };
+	struct event_state runnable = { key->remark == WAIT_THROTTLED ? REMARK_THROTTLED
+								      : REMARK_RUNNABLE,
+					.is_awake = spec->run_remark };
+	struct shown shown = { .kind = EVENT_WAIT };
+
+	shown.sample = stack_profile_add_events(&making->profile, key, &off, &blocked);
+	shown.end = part ? stack_profile_add_events(&making->profile, key, &end, &runnable)
+			 : shown.sample;
+	return shown;
+}
+
+/* Adds the value of a key's events. */
+static struct shown show_key(struct making *making, const struct stack_key *key,
+			     const struct stacks_value *value)
+{
+	struct event_state on_cpu = { REMARK_ON_CPU, .is_run = true };
+	struct shown shown = { .kind = kind_of(&making->spec, key) };
+
+	if (shown.kind == EVENT_WAIT)
+		return show_wait(making, key, value);
+	shown.sample = stack_profile_add_events(&making->profile, key, value,
+						making->scales_events ? &on_cpu : NULL);
+	shown.end = shown.sample;
+	shown.is_hidden = on_cpu.is_hidden;
+	return shown;
+}
+
 static void collect_sum(const void *key_data, const void *sum_data, void *arg)
 {
 	const struct stack_key *key = key_data;
@@ -638,7 +676,6 @@ static void collect_sum(const void *key_data, const void *sum_data, void *arg)
 	const struct stacks_spec *spec = &making->spec;
 	struct stacks_value value = { sum->value, { sum->part } };
 	struct shown *shown = making->shown ? &making->shown[making->n_keys++] : NULL;
-	const struct sample *sample;
 
 	if (spec->shows && !spec->shows(making->run, key))
 		return;
@@ -649,41 +686,78 @@ static void collect_sum(const void *key_data, const void *sum_data, void *arg)
 		stack_rings_catch_up(&making->stacks->rings);
 	if (making->scales_events && (key->remark == RUN_TIME || key->remark == RUN_SAMPLED))
 		value.value = scaled_run(making, key);
-	sample = stack_profile_add(&making->profile, key, &value);
 	if (shown)
-		*shown = (struct shown){ sample, kind_of(spec, key) };
+		*shown = show_key(making, key, &value);
+	else
+		stack_profile_add(&making->profile, key, &value);
 }
 
 /*
- * Sets an event's sample, and its time since the window's start. An event that BPF counted at the
- * window's end came somewhat later.
+ * Returns an event's end since the window's start. An event that BPF counted at the window's end
+ * came somewhat later.
  */
-static void place_event(const struct run *run, struct event *event, const struct shown *shown)
+static uint64_t end_in_window(const struct run *run, const struct event *event)
 {
 	uint64_t end_ns = event->end_ns;
 
 	if (end_ns > run->end_ns && end_ns - event->value < run->end_ns)
 		end_ns = run->end_ns;
-	event->end_ns = end_ns > run->report_start_ns ? end_ns - run->report_start_ns : 0;
-	event->kind = shown->kind;
-	event->sample = shown->sample;
+	return end_ns > run->report_start_ns ? end_ns - run->report_start_ns : 0;
+}
+
+/*
+ * Writes an event with its sample. A wait is divided if its parts have different samples, or one is
+ * not shown. Returns the number of events.
+ */
+static size_t place_event(const struct making *making, const struct event *event,
+			  struct event placed[2])
+{
+	const struct shown *shown = &making->shown[event->key];
+	uint64_t end_ns = end_in_window(making->run, event);
+	uint64_t part = event->part < event->value ? event->part : event->value;
+	struct event off = *event, end = *event;
+	size_t n = 0;
+
+	off.end_ns = end.end_ns = end_ns;
+	off.kind = end.kind = shown->kind;
+	off.is_hidden = shown->is_hidden;
+	off.sample = shown->sample;
+	end.sample = shown->end;
+	if (shown->end != shown->sample && part) {
+		end.value = end.part = part;
+		off.end_ns = end_ns > part ? end_ns - part : 0;
+		off.value -= part;
+		off.part = 0;
+		if (end.sample)
+			placed[n++] = end;
+	}
+	if (off.sample && (off.value || !n))
+		placed[n++] = off;
+	return n;
 }
 
 /* Lends the profile the events that are shown. */
 static void show_events(struct making *making)
 {
 	struct stack_events *events = &making->events;
-	size_t n = 0;
+	struct event placed[2];
+	size_t n = 0, n_placed = 0;
 
 	for (size_t i = 0; i < events->n; i++) {
-		const struct shown *shown = &making->shown[events->list[i].key];
+		size_t n_parts = place_event(making, &events->list[i], placed);
 
-		if (!shown->sample)
-			continue;
-		events->list[n] = events->list[i];
-		place_event(making->run, &events->list[n++], shown);
+		if (n_parts)
+			events->list[n++] = events->list[i];
+		n_placed += n_parts;
 	}
-	profile_set_events(making->profile.profile, events->list, n);
+	events->list = mem_realloc(events->list, n_placed + 1, sizeof(*events->list));
+	profile_set_events(making->profile.profile, events->list, n_placed);
+	while (n) { /* from the last one on: a divided event takes more space */
+		size_t n_parts = place_event(making, &events->list[--n], placed);
+
+		n_placed -= n_parts;
+		memcpy(&events->list[n_placed], placed, n_parts * sizeof(*placed));
+	}
 	if (events->cut_ns)
 		making->cut_ns = events->cut_ns - making->run->report_start_ns;
 	making->run->recorded += events->cut_value / divisor_of(making->run);

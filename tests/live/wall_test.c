@@ -489,6 +489,51 @@ TEST(a_track_shows_the_phases_in_their_order)
 	CHECK_HAS(track, "\"waits: blocked\"");
 }
 
+/* They match functions and states of runs and waits, as in formats without time. */
+TEST(only_and_without_select_phases_of_a_track)
+{
+	static const char *const cases[][3] = {
+		{ "--only", "^plan_spin$", " plan_spin" },
+		{ "--only", "on cpu", " plan_spin" },
+		{ "--only", "blocked", " plan_nap plan_doze plan_nap plan_doze" },
+		{ "--without", "on cpu|runnable", " plan_nap plan_doze plan_nap plan_doze" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct proc *work = work_start("plan", "1", "2", "100", "300", "100", "phases");
+		struct proc *tool = trace_pid(work, "profile", "--wall", "-U", cases[i][0],
+					      cases[i][1], "--format", "firefox");
+		const char *track = strstr(tool->out, "{\"name\":\"phases\"");
+
+		CHECK_STR(track ? phases_of(track) : "none", cases[i][2]);
+	}
+}
+
+/* Returns the name of the wait after a track's first idle one; "": there is none. */
+static const char *wait_after_idle(const char *track)
+{
+	const char *names = column(track, "markers", "name");
+	const char *strings = after(track, "\"stringArray\":[");
+	long n = strtol(after(track, "\"markers\":{\"length\":"), NULL, 10);
+
+	for (long i = 0; i + 1 < n; i++)
+		if (!strcmp(string_at(strings, cell(names, i)), "waits: idle"))
+			return string_at(strings, cell(names, i + 1));
+	return "";
+}
+
+/* Woken, it waits for a CPU, as in formats without time. */
+TEST(a_track_at_rest_is_idle_until_its_wake_up)
+{
+	struct proc *work = work_start("resting", "300");
+	struct proc *tool =
+		trace_pid(work, "profile", "--wall", "--no-idle", "--format", "firefox");
+	const char *track = strstr(tool->out, "{\"name\":\"loop\"");
+
+	CHECK(track);
+	CHECK_STR(wait_after_idle(track), "waits: runnable");
+}
+
 /* One sample in a second stands for what was measured, not for a second. */
 TEST(the_total_of_tracks_is_the_measured_time)
 {

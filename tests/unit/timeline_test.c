@@ -74,6 +74,22 @@ TEST(a_thread_has_its_whole_time)
 			"\"waits: runnable\"]");
 }
 
+/* A hidden sample keeps its part of the run, as a gap. */
+TEST(what_is_hidden_has_its_time)
+{
+	p = profile_new("nanoseconds", NULL, NULL);
+	add(EVENT_SAMPLE, 100, 10, 0, &on_cpu);
+	add(EVENT_SAMPLE, 200, 10, 0, &on_cpu);
+	events[0].is_hidden = true;
+	add(EVENT_RUN, 300, 300, 0, &bare);
+	events[2].is_hidden = true;
+	add(EVENT_RUN, 400, 100, 0, &bare);
+	events[3].is_hidden = true;
+	CHECK_HAS(written(NULL), "\"time\":[0,150,300,400],\"weight\":[0,150,0,0]");
+	events[1].is_hidden = true;
+	CHECK_HAS(written(NULL), "\"threads\":[]");
+}
+
 /* Events come some microseconds after they end, and quotas' part of a wait after its rest. */
 TEST(rows_follow_each_other)
 {
