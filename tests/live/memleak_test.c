@@ -867,6 +867,16 @@ TEST_UNLESS(memleak_lacks, what_keeps_growing_is_told_from_what_does_not)
 	CHECK_EQ(folded_sum(folded->out, NULL, "use_cache"), 0);
 }
 
+TEST_UNLESS(memleak_lacks, too_few_reports_for_growth_are_told)
+{
+	static const char warning[] = "warning: --growth needs 7 reports";
+	struct proc *work = work_start("leaky", "pause", "1");
+
+	CHECK_HAS(tool_run_on(work, "memleak", "--growth", "--duration=100ms")->err, warning);
+	CHECK_LACKS(tool_run_on(work, "memleak", "--growth", "20ms", "7")->err, warning);
+	proc_kill(work);
+}
+
 TEST_UNLESS(memleak_lacks, too_many_calls_end_the_tracing)
 {
 	struct proc *work =

@@ -226,6 +226,9 @@ static void note_growth(struct leak_report *report)
 	if (!options_of(report)->growth || report->run->is_peek)
 		return;
 	growths_next(&report->growths);
+	if (report->run->is_last && report->growths.interval <= GROWTH_INTERVALS)
+		msg_warn("--growth needs %d reports (this run had %u)", GROWTH_INTERVALS + 1,
+			 report->growths.interval);
 	for (size_t i = 0; i < report->sums.count; i++) {
 		const struct block_sum *sum = report->sums.items[i];
 

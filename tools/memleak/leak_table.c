@@ -106,9 +106,11 @@ const struct stacks_spec leak_table_stacks = {
  */
 static void choose_interval(struct run *run)
 {
-	if (run->interval_ns || run_given(run, "duration"))
+	bool is_one = run_given(run, "duration") || run->output_path;
+
+	if (run->interval_ns)
 		return;
-	if (options_of(run)->growth || (stacks_are_text(run) && !run->output_path))
+	if (options_of(run)->growth || (stacks_are_text(run) && !is_one))
 		run->interval_ns = DEFAULT_INTERVAL_NS;
 }
 
