@@ -546,6 +546,24 @@ static void hand_over(int n)
 	pthread_join(mover, NULL);
 }
 
+static void *free_first(void *p)
+{
+	free(p);
+	leak_in_thread();
+	return NULL;
+}
+
+/* Starts n threads whose first call of the allocator is free(). */
+static void run_consumers(int n)
+{
+	pthread_t consumer;
+
+	for (int i = 0; i < n; i++) {
+		pthread_create(&consumer, NULL, free_first, malloc(hide(HANDED_BYTES)));
+		pthread_join(consumer, NULL);
+	}
+}
+
 /* Allocates a block per millisecond, and moves each when it is STEADY_AGE turns old. */
 WORK_FUNCTION void take_steadily(int n)
 {
@@ -646,12 +664,12 @@ static const struct {
 	const char *name;
 	void (*run)(int n);
 } numbered_modes[] = {
-	{ "many", take_many },	  { "threads", run_threads },	{ "children", run_children },
-	{ "copies", run_copies }, { "grow", grow_slowly },	{ "steady", take_steadily },
-	{ "hurry", hurry },	  { "move", move_one },		{ "hand", hand_over },
-	{ "below", take_below },  { "pipes", open_pipes },	{ "mappings", change_mappings },
-	{ "wander", wander },	  { "loaded", take_in_copies }, { "heir", leave_to_heir },
-	{ "empty", take_empty },
+	{ "many", take_many },	  { "threads", run_threads },	  { "children", run_children },
+	{ "copies", run_copies }, { "grow", grow_slowly },	  { "steady", take_steadily },
+	{ "hurry", hurry },	  { "move", move_one },		  { "hand", hand_over },
+	{ "below", take_below },  { "pipes", open_pipes },	  { "mappings", change_mappings },
+	{ "wander", wander },	  { "loaded", take_in_copies },	  { "heir", leave_to_heir },
+	{ "empty", take_empty },  { "consumers", run_consumers },
 };
 
 static void run_mode(const char *mode, int n, const char *arg)

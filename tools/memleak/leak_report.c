@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/msg.h"
 #include "base/order.h"
+#include "memleak/allocators.h"
 #include "memleak/blocks.h"
 #include "memleak/go_heaps.h"
 #include "memleak/leak_options.h"
@@ -205,19 +206,36 @@ static bool is_slabs_own(const struct frame *const *frames, size_t n)
 	return false;
 }
 
+/*
+ * Returns true for memory that an allocator takes while it frees: glibc maps an arena in a thread's
+ * first call, which may be free(). Its returns aren't probed, so BPF doesn't see the nesting.
+ */
+static bool is_taken_by_free(const struct leak_report *report, const struct frame *const *frames,
+			     size_t n)
+{
+	int kind;
+
+	for (size_t i = 0; i + 1 < n; i++) {
+		kind = alloc_kind_of(frames[i]->name, options_of(report)->prefix, false);
+		if (frames[i]->kind == FRAME_USER && (kind == ALLOC_FREE || kind == ALLOC_DELETE))
+			return true;
+	}
+	return false;
+}
+
 /* Returns true for memory of an allocator whose blocks are counted instead. */
 static bool is_allocators_own(const struct leak_report *report, const struct block_sum *sum)
 {
 	const struct frame *const *frames;
 	size_t n;
 
-	if (sum->is_sampled || (sum->tgid && !report->heaps))
-		return false;
-	frames = stacks_frames(report->run, sum->stack_id, &n);
+	frames = sum->is_sampled ? NULL : stacks_frames(report->run, sum->stack_id, &n);
 	if (!frames)
 		return false;
-	return sum->tgid ? go_heaps_own(report->heaps, sum->tgid, frames, n)
-			 : is_slabs_own(frames, n);
+	if (!sum->tgid)
+		return is_slabs_own(frames, n);
+	return is_taken_by_free(report, frames, n) ||
+	       go_heaps_own(report->heaps, sum->tgid, frames, n);
 }
 
 /* Notes an interval's totals. A peek shows the growth up to the last interval. */
