@@ -671,7 +671,7 @@ KERNEL_ALLOC(kmem_cache_alloc, raw_tp_arg(ctx, 1), kmem_cache_bytes(ctx, setting
 KERNEL_ALLOC(kmem_cache_alloc_node, raw_tp_arg(ctx, 1),
 	     kmem_cache_bytes(ctx, settings.cache_is_given))
 KERNEL_ALLOC(mm_page_alloc, raw_tp_arg(ctx, 0), settings.page_bytes << (raw_tp_arg(ctx, 1) & 63))
-KERNEL_ALLOC(percpu_alloc_percpu, percpu_pointer(ctx), percpu_bytes(ctx))
+KERNEL_ALLOC(percpu_alloc_percpu, percpu_pointer(ctx), percpu_bytes(ctx) * settings.cpus)
 KERNEL_FREE(kfree, raw_tp_arg(ctx, 1))
 KERNEL_FREE(kmem_cache_free, raw_tp_arg(ctx, 1))
 KERNEL_FREE(mm_page_free, raw_tp_arg(ctx, 0))

@@ -12,6 +12,7 @@ struct memleak_settings {
 	__u64 bucket_mask;	    /* number of buckets of the block table, minus one */
 	__u64 max_new_bytes;	    /* size above which operator new always throws */
 	__u64 page_bytes;
+	__u32 cpus;	 /* possible CPUs: each has a copy of a per-CPU block */
 	__u32 sample;	 /* record one address in N */
 	__u32 command;	 /* pid of the traced command; 0: none */
 	bool trace;	 /* send a memleak_event for every call */

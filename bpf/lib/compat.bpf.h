@@ -607,6 +607,7 @@ static __always_inline __u64 percpu_pointer(const __u64 *ctx)
 	return PERCPU_HAS_CALLER ? raw_tp_arg(ctx, 7) : raw_tp_arg(ctx, 6);
 }
 
+/* Returns the bytes of one CPU's copy. */
 static __always_inline __u64 percpu_bytes(const __u64 *ctx)
 {
 	return PERCPU_HAS_CALLER ? raw_tp_arg(ctx, 3) : raw_tp_arg(ctx, 2);

@@ -9,6 +9,9 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
 #include "run/features.h"
 #include "../work/leaky.h"
 #include "live.h"
@@ -987,6 +990,23 @@ TEST_UNLESS(tables_lack, the_kernels_blocks_are_found)
 	blocks = held_by(tool->out, "alloc_pipe_info").blocks;
 	CHECK(blocks <= 2 * PIPES && blocks + events_missed(tool) >= 2 * PIPES);
 	CHECK_LACKS(tool->out, "bpf_prog_");
+}
+
+#define COUNTERS      53
+#define COUNTER_BYTES 1000
+
+/* Each element of the map has a copy on each CPU. */
+TEST_UNLESS(tables_lack, per_cpu_blocks_count_for_each_cpu)
+{
+	uint64_t bytes = (uint64_t)COUNTER_BYTES * (uint64_t)libbpf_num_possible_cpus(), held;
+	struct proc *tool = tool_start("memleak", "-f", "-P", "--comm", "memleak_test", "-o", "0");
+	int fd = bpf_map_create(BPF_MAP_TYPE_PERCPU_ARRAY, NULL, 4, COUNTER_BYTES, COUNTERS, NULL);
+
+	CHECK(fd >= 0);
+	tool_stop(tool);
+	close(fd);
+	held = folded_sum_with(tool->out, NULL, "sys_bpf");
+	CHECK(held <= COUNTERS * bytes && held + events_missed(tool) * bytes >= COUNTERS * bytes);
 }
 
 /* Frees have nobody who asked for them, but calls of threads that nobody wants are not shown. */

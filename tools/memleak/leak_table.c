@@ -267,6 +267,7 @@ static int configure_table(struct run *run)
 		.bucket_mask = n_buckets - 1,
 		.max_new_bytes = machine_bytes(),
 		.page_bytes = (uint64_t)sysconf(_SC_PAGESIZE),
+		.cpus = (uint32_t)libbpf_num_possible_cpus(),
 		.sample = options->sample,
 		.command = (uint32_t)run->command_pid,
 		.trace = options->trace,
