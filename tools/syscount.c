@@ -76,12 +76,12 @@ static const struct opt opts[] = {
 	{},
 };
 
-/* Returns the maximum number of rows. JSON and CSV have all of them unless -T is given. */
+/* Returns the maximum number of rows; UINT32_MAX: -T isn't given, and text is live or none. */
 static uint32_t requested_rows(const struct run *run)
 {
 	const struct options *options = run->options;
 
-	if (run->table_format == &text_table || run_given(run, "rows"))
+	if (run_given(run, "rows") || (run->table_format == &text_table && !options->is_live))
 		return options->rows;
 	return UINT32_MAX;
 }

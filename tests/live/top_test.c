@@ -295,6 +295,19 @@ TEST_UNLESS(terminals_lack, columns_that_do_not_fit_are_left_out)
 	close_view(&view);
 }
 
+TEST_UNLESS(terminals_lack, rows_limit_the_live_table_and_the_last_one)
+{
+	struct view view = OPEN_VIEW(24, work_start("calls", "plain", "1009"), "syscount", "-T",
+				     "1", EVERY_200_MS);
+
+	watch_work(&view, 3);
+	proc_signal(view.tool, SIGINT);
+	check_given_back(view.tool, &terminal, "SYSCALL ", "getppid");
+	CHECK_EQ(lines_with(strstr(terminal.text, CLOSE_SCREEN), "    "), 2); /* with its head */
+	CHECK(rows_of_last_screen(terminal.text) <= 4);
+	close_view(&view);
+}
+
 static bool is_stopped(const struct proc *tool)
 {
 	const char *stat = file_read(text_of("/proc/%d/stat", tool->pid));
