@@ -1023,8 +1023,8 @@ TEST_UNLESS(tables_lack, lines_of_calls_have_a_heading_in_each_file)
 {
 	const char *folder = folder_make();
 
-	tool_run("memleak", "--trace", "--comm", "no_such_comm", "--interval", "100ms",
-		 "--duration", "300ms", "--output", text_of("%s/x.txt", folder));
+	tool_run("memleak", "--trace", "--comm", "no_such_comm", "--output",
+		 text_of("%s/x.txt", folder), "100ms", "3");
 	for (int i = 1; i <= 3; i++)
 		CHECK_EQ(lines_from(file_read(text_of("%s/x.%03d.txt", folder, i)), "TIME(s)"), 1);
 }
