@@ -479,6 +479,7 @@ static void note_firefox(FILE *f, const char *reason, const char *moment)
 
 const struct writer firefox_writer = { .name = "firefox",
 				       .extension = "firefox.json",
+				       .is_single = true,
 				       .in_time = true,
 				       .is_exact = true,
 				       .write = write_firefox,

@@ -312,6 +312,7 @@ static void write_heatmap(FILE *f, struct profile *p, const struct writer_style 
 
 const struct writer heatmap_writer = { .name = "heatmap",
 				       .extension = "heatmap.svg",
+				       .is_single = true,
 				       .in_time = true,
 				       .is_exact = true,
 				       .write = write_heatmap,

@@ -177,6 +177,9 @@ static void note_html(FILE *f, const char *reason, const char *moment)
 	fputs("</code></p>\n", f);
 }
 
-const struct writer html_writer = {
-	.name = "html", .extension = "html", .is_page = true, .write = write_html, .note = note_html
-};
+const struct writer html_writer = { .name = "html",
+				    .extension = "html",
+				    .is_page = true,
+				    .is_single = true,
+				    .write = write_html,
+				    .note = note_html };

@@ -455,6 +455,7 @@ static void note_pprof(FILE *f, const char *reason, const char *moment)
 
 const struct writer pprof_writer = { .name = "pprof",
 				     .extension = "pb.gz",
+				     .is_single = true,
 				     .is_exact = true,
 				     .write = write_pprof,
 				     .note = note_pprof };

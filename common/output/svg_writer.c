@@ -124,5 +124,5 @@ static void note_svg(FILE *f, const char *reason, const char *moment)
 }
 
 const struct writer svg_writer = {
-	.name = "svg", .extension = "svg", .write = write_svg, .note = note_svg
+	.name = "svg", .extension = "svg", .is_single = true, .write = write_svg, .note = note_svg
 };

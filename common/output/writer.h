@@ -43,6 +43,7 @@ struct writer {
 	const char *name;      /* name for --format */
 	const char *extension; /* extension of --output files: "txt", "folded", "svg", "pb.gz" */
 	bool is_page;	       /* a page: shows facts.usage, separates [blocked throughout] */
+	bool is_single;	       /* a file has one report */
 	bool in_time;	       /* needs profile_events() of single threads */
 	bool is_exact;	       /* needs frames with locations, and values without profile_scale() */
 	/*

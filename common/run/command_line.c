@@ -214,6 +214,18 @@ static void note_format(struct run *run)
 	run->is_metrics = format->has_totals;
 }
 
+/* Checks that a file of stacks isn't to have several reports. */
+static int check_single(const struct run *run)
+{
+	const struct writer *writer = run->writer;
+
+	if (!writer || !writer->is_single || run->output_path || !run->interval_ns ||
+	    run->count == 1)
+		return 0;
+	return msg_error("--format %s: a file has one report (use --output, or --count 1)",
+			 writer->name);
+}
+
 /* Checks --format for tables; formats of stacks are checked by the stacks module. */
 static int check_format(const struct run *run)
 {
@@ -221,7 +233,7 @@ static int check_format(const struct run *run)
 
 	for_each_module(use, run)
 		if (use->module->has_formats && run_wants(run, use->module))
-			return 0;
+			return check_single(run);
 	if (run->format && strcmp(run->format, run->table_format->name))
 		return msg_error("--format: '%s' is not one of text, json, csv%s", run->format,
 				 has_metrics(run) ? ", prometheus" : "");

@@ -82,6 +82,17 @@ static int store_uint(const struct opt_use *use, const char *label, const char *
 	return err;
 }
 
+/* Refuses a second text: of two filters, for example, one would be ignored. */
+static int store_text(const struct opt_use *use, const char *label, const char *text)
+{
+	const char **value = use->value;
+
+	if (use->is_given && strcmp(*value, text) != 0)
+		return msg_error("%s is given twice: '%s' and '%s'", label, *value, text);
+	*value = text;
+	return 0;
+}
+
 static int store(const struct opt_use *use, const char *text)
 {
 	char label[64];
@@ -98,8 +109,7 @@ static int store(const struct opt_use *use, const char *text)
 	case OPT_TYPE_SIZE:
 		return parse_size(label, text, use->value);
 	case OPT_TYPE_STRING:
-		*(const char **)use->value = text;
-		return 0;
+		return store_text(use, label, text);
 	case OPT_TYPE_PARSED:
 		return use->opt->parse(label, text, use->value);
 	}
@@ -231,10 +241,10 @@ int opts_parse(struct opt_set *set, int argc, char **argv)
 		use = find_use(set, value);
 		if (!use)
 			return report_refused(set, value, argv[optind - 1]);
-		use->is_given = true;
-		use->by_letter = value < FIRST_LONG_ID;
 		if (store(use, optarg))
 			return -EINVAL;
+		use->is_given = true;
+		use->by_letter = value < FIRST_LONG_ID;
 	}
 	return check_exclusions(set) ? -EINVAL : optind;
 }

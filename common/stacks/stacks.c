@@ -338,10 +338,6 @@ static int check_events(struct run *run)
 	if (!spec_of(run)->has_events)
 		return msg_error("--format %s: %s has no single events (use profile or offcputime)",
 				 format, run->tool->name);
-	if (run->interval_ns && !run->output_path)
-		return msg_error(
-			"--format %s: a file has one report (use --output with --interval)",
-			format);
 	return run_refuse(run, options, "on single events (--format firefox, heatmap)");
 }
 
