@@ -50,7 +50,7 @@ static const struct opt opts[] = {
 	{ 'c', "ppid", "PID", OPT_PARSED(struct options, filter.ppid, target_parse_pid),
 	  "trace only children of this process" },
 	{ 'T', "rows", "N", OPT_UINT(struct options, rows, 1, UINT32_MAX),
-	  "print N rows (default 10; JSON and CSV: all)" },
+	  "print N rows (default 10; --top: a screen; JSON, CSV: all)" },
 	{ 0, "top", NULL, OPT_FLAG(struct options, is_live), "show a live table on the terminal",
 	  "in-flight" },
 	{ 'x', "failures", NULL, OPT_FLAG(struct options, filter.only_failed),
@@ -76,7 +76,7 @@ static const struct opt opts[] = {
 	{},
 };
 
-/* Returns the maximum number of rows; UINT32_MAX: -T isn't given, and text is live or none. */
+/* Returns the maximum number of rows; UINT32_MAX: no limit (a live table, JSON, CSV, metrics). */
 static uint32_t requested_rows(const struct run *run)
 {
 	const struct options *options = run->options;

@@ -70,7 +70,7 @@ static inline __u64 stack_address(__u64 word)
 	return stack_is_exact(word) ? word ^ STACK_EXACT : word;
 }
 
-/* Marks ids of user stacks that the loader walks: of a thread, in a visit of all threads. */
+/* Marks ids of user stacks that the loader walks: number of the visit << 32 | thread id. */
 #define STACK_ID_AT_START (1ULL << 63)
 
 /* Marks ids of interned stacks, shared by processes: see stacks/resolver.h. */

@@ -43,12 +43,12 @@ struct wait_settings {
 
 /* Set by the loader before it runs the task iterator. */
 struct wait_window {
-	__u64 start_ns; /* time of the last visit at a start */
-	__u64 end_ns;	/* end of the window; 0: a window begins, or tracing of more threads */
+	__u64 start_ns; /* time of the latest visit without an end_ns */
+	__u64 end_ns;	/* end of the window; 0: tracing begins, or goes on with more threads */
 	__u64 is_peek;	/* only on-CPU time is cut at end_ns; waits are not */
 	__u64 is_last;	/* the last window: tracing has ended */
-	__u64 n_begun;	/* number of visits at a start, with this one; 1: tracing begins */
-	__u64 seen_ns;	/* time of the visit at a start before this one */
+	__u64 n_begun;	/* number of visits without an end_ns so far; 1: tracing begins */
+	__u64 seen_ns;	/* time of the visit without an end_ns before this one; 0: none */
 };
 
 #endif

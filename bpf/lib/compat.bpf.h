@@ -119,8 +119,8 @@ static __always_inline __u64 task_last_arrival(struct task_struct *task)
 }
 
 /*
- * Converts a time of the scheduler, noted on the task's CPU, to the clock of bpf_ktime_get_ns(),
- * whose current time is now_ns; 0: there is none.
+ * Converts a time by the clock of the task's run queue to the clock of bpf_ktime_get_ns(), whose
+ * current time is now_ns; 0: there is none.
  */
 static __always_inline __u64 task_time_ns(struct task_struct *task, __u64 time_ns, __u64 now_ns)
 {
@@ -138,7 +138,7 @@ static __always_inline __u64 task_arrival_ns(struct task_struct *task, __u64 now
 	return task_time_ns(task, task_last_arrival(task), now_ns);
 }
 
-/* Returns the time since which a task waits for its CPU; 0: the scheduler doesn't record it. */
+/* Returns the time at which a waiting task was queued for its CPU; 0: it is not recorded. */
 static __always_inline __u64 task_queued_ns(struct task_struct *task, __u64 now_ns)
 {
 	if (!bpf_core_field_exists(task->sched_info))

@@ -115,12 +115,12 @@ static __always_inline bool task_is_killed(struct task_struct *task)
 }
 
 /*
- * Returns true if the current task, which exits, releases the lock that a task waits for: a join, a
- * lock with priority inheritance, or a robust lock, which the kernel marks before it wakes up a
- * waiter. The lock of another process can't be read. An exiting process ends all its waits and
- * releases no lock.
+ * Returns true if the current task, which is exiting, releases the lock that a task waits for: a
+ * join, a lock with priority inheritance, or a robust lock, which the kernel marks before it wakes
+ * up a waiter. The mark in another process can't be read: a shared lock counts as released.
  */
-static __always_inline bool futex_is_left(struct task_struct *task, const struct lock_wait *wait)
+static __always_inline bool futex_is_released_by_exit(struct task_struct *task,
+						      const struct lock_wait *wait)
 {
 	__u32 word = 0;
 
@@ -135,7 +135,8 @@ static __always_inline bool futex_is_left(struct task_struct *task, const struct
 
 /*
  * Returns true if the current task releases the lock that a task waits for; false if it is
- * interrupted by a timer, or sends a signal.
+ * interrupted by a timer, or sends a signal. An exiting process ends all its waits and releases no
+ * lock.
  */
 static __always_inline bool futex_is_released(struct task_struct *task,
 					      const struct lock_wait *wait)
@@ -150,7 +151,7 @@ static __always_inline bool futex_is_released(struct task_struct *task,
 	if (call.number == NR_FUTEX_WAKE)
 		return futex_is_same(wait, call.args[0]);
 	if (call_is_exit(&call))
-		return futex_is_left(task, wait);
+		return futex_is_released_by_exit(task, wait);
 	return call.number == NR_FUTEX_REQUEUE;
 }
 

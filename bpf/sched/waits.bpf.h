@@ -317,7 +317,7 @@ static __always_inline __u64 switch_out(void *ctx, struct task_struct *task, boo
 	return now_ns;
 }
 
-/* Sets the wake-up of a wait that ends, if it had no event (see switch_in_late()). */
+/* Dates a wake-up without an event (see switch_in_late()), at the switch-in. */
 static __always_inline void wake_late(struct task_struct *task, struct task_state *state,
 				      __u64 off_ns, __u64 now_ns)
 {

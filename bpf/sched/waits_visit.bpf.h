@@ -60,8 +60,8 @@ static __always_inline void run_begin_at_start(struct task_struct *task)
 }
 
 /*
- * Replaces the user stack of a wait that began before the process's runtime was described since the
- * last visit: its functions were unknown.
+ * Replaces the user stack of a wait if the process's runtime was described after the wait began,
+ * and after the last visit: the functions were unknown.
  */
 static __always_inline void renew_stack(struct bpf_iter__task *ctx, struct task_struct *task,
 					struct task_state *state, __u64 arrivals)

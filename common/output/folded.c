@@ -127,7 +127,7 @@ static enum frame_kind take_suffix(char *name, enum frame_kind other)
 
 /*
  * Returns true for separators: "-" between user and kernel frames, "--" before the waker's frames.
- * The first frame is none: a thread may have such a name.
+ * Not for the first frame, which is the thread's name.
  */
 static bool is_mark(const char *name)
 {

@@ -30,12 +30,12 @@ static void visit_samples(const struct track *t, row_fn *visit, void *arg)
 	}
 }
 
-/* Visits the row of a run or sample; if it is hidden, nothing is known of its time. */
+/* Visits the row of a run or sample; a hidden one becomes a gap. */
 static void visit_shown(const struct event *event, const struct row *row, row_fn *visit, void *arg)
 {
-	const struct row unknown = { .start_ns = row->start_ns };
+	const struct row gap = { .start_ns = row->start_ns };
 
-	visit(arg, event->is_hidden ? &unknown : row);
+	visit(arg, event->is_hidden ? &gap : row);
 }
 
 /*

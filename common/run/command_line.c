@@ -214,7 +214,7 @@ static void note_format(struct run *run)
 	run->is_metrics = format->has_totals;
 }
 
-/* Checks that a file of stacks isn't to have several reports. */
+/* Refuses several reports on standard output in a format whose files have one. */
 static int check_single(const struct run *run)
 {
 	const struct writer *writer = run->writer;
@@ -222,8 +222,9 @@ static int check_single(const struct run *run)
 	if (!writer || !writer->is_single || run->output_path || !run->interval_ns ||
 	    run->count == 1)
 		return 0;
-	return msg_error("--format %s: a file has one report (use --output, or --count 1)",
-			 writer->name);
+	return msg_error(
+		"--format %s: several reports need several files (use --output, or --count 1)",
+		writer->name);
 }
 
 /* Checks --format for tables; formats of stacks are checked by the stacks module. */

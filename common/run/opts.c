@@ -82,13 +82,13 @@ static int store_uint(const struct opt_use *use, const char *label, const char *
 	return err;
 }
 
-/* Refuses a second text: of two filters, for example, one would be ignored. */
+/* Refuses a second, different text: the first one would be ignored. */
 static int store_text(const struct opt_use *use, const char *label, const char *text)
 {
 	const char **value = use->value;
 
 	if (use->is_given && strcmp(*value, text) != 0)
-		return msg_error("%s is given twice: '%s' and '%s'", label, *value, text);
+		return msg_error("%s: given twice, '%s' and '%s'", label, *value, text);
 	*value = text;
 	return 0;
 }

@@ -173,8 +173,8 @@ struct tool {
 	int (*configure)(struct run *run);
 	int (*start)(struct run *run); /* called after attaching; may be NULL */
 	/*
-	 * Called when a filter matches a new cgroup, or functions in stacks of waiting threads can
-	 * be walked from now on; may be NULL.
+	 * Called when a filter matches a new cgroup, and after runtimes were described, so that
+	 * waiting threads are walked again; may be NULL.
 	 */
 	int (*start_more)(struct run *run);
 	int (*report)(struct run *run); /* called at each interval and at the end */

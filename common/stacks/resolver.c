@@ -658,7 +658,6 @@ void resolver_tick(struct resolver *resolver, uint64_t now_ns)
 	usyms_age(resolver->usyms, resolver->epoch, look_up_leaving, resolver);
 }
 
-/* Most stacks without definitions never recur. */
 void resolver_release_stacks(struct resolver *resolver)
 {
 	for_each_element(struct interned_stack, stack, next, link, &resolver->stacks) {

@@ -121,8 +121,7 @@ void resolver_tick(struct resolver *resolver, uint64_t now_ns);
 void resolver_retain(const struct resolver *resolver, uint64_t id);
 
 /*
- * Releases interned stacks that have no definition and were not retained: ids from resolver_fold()
- * become invalid.
+ * Releases interned stacks that have no definition and were not retained; their ids become invalid.
  */
 void resolver_release_stacks(struct resolver *resolver);
 

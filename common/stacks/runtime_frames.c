@@ -150,7 +150,7 @@ struct runtime_frames {
 	struct runtime_settings settings;
 	const char *const *walkers; /* see struct stacks_spec */
 	uint32_t refused;	    /* kinds that can't be loaded */
-	bool has_news;		    /* see runtime_frames_take_news() */
+	bool has_described;	    /* see runtime_frames_take_described() */
 	pid_t late_pid; /* first process of a kind for which BPF is not loaded; 0: none */
 	char late_title[sizeof(((struct runtime_file *)NULL)->title)];
 	bool late_is_one_of_many;
@@ -432,17 +432,17 @@ static void make_rows(const struct runtime_frames *frames, struct process_entry 
 static void publish(struct runtime_frames *frames, struct process_entry *entry)
 {
 	entry->process.since_ns = clock_now_ns();
-	frames->has_news |= frames->run->start_ns != 0;
+	frames->has_described |= frames->run->start_ns != 0;
 	bpf_map_update_elem(frames->processes_fd, &entry->instance.pid, &entry->process, BPF_ANY);
 	stack_memory_forget(frames->run);
 }
 
-bool runtime_frames_take_news(struct runtime_frames *frames)
+bool runtime_frames_take_described(struct runtime_frames *frames)
 {
-	bool has_news = frames->has_news;
+	bool has_described = frames->has_described;
 
-	frames->has_news = false;
-	return has_news;
+	frames->has_described = false;
+	return has_described;
 }
 
 static void note_late(struct runtime_frames *frames, const struct runtime_instance *instance)

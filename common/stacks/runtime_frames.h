@@ -82,10 +82,10 @@ bool runtime_frames_read(const struct runtime_frames *frames, pid_t pid,
 			 struct runtime_process *process);
 
 /*
- * Returns true if processes were described since the last call, after tracing has begun: stacks of
+ * Returns true if processes were described since the last call, and after tracing began: stacks of
  * their waiting threads may lack functions.
  */
-bool runtime_frames_take_news(struct runtime_frames *frames);
+bool runtime_frames_take_described(struct runtime_frames *frames);
 
 /* Drops a process that has exited. */
 void runtime_frames_forget(struct runtime_frames *frames, pid_t pid);

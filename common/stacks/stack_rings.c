@@ -144,7 +144,7 @@ static enum loop_verdict tick(int fd, void *arg)
 	if (read(fd, &n_ticks, sizeof(n_ticks)) <= 0)
 		return LOOP_GO;
 	resolver_tick(rings->resolver, clock_now_ns());
-	if (user_stacks_take_news(rings->user_stacks) && run->tool->start_more)
+	if (user_stacks_take_described(rings->user_stacks) && run->tool->start_more)
 		run->tool->start_more(run);
 	return LOOP_GO;
 }

@@ -197,9 +197,9 @@ void user_stacks_miss_functions(struct user_stacks *us, pid_t pid, bool has_func
 		runtime_frames_miss(us->frames, pid, has_functions);
 }
 
-bool user_stacks_take_news(struct user_stacks *us)
+bool user_stacks_take_described(struct user_stacks *us)
 {
-	return us->frames && runtime_frames_take_news(us->frames);
+	return us->frames && runtime_frames_take_described(us->frames);
 }
 
 void user_stacks_print_late(const struct user_stacks *us)

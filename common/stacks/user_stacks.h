@@ -67,8 +67,8 @@ struct runtime_instance *user_stacks_find_runtime(pid_t pid, void *user_stacks);
 /* Handles a stack that shows that a runtime's layout may be wrong; see runtime_frames_miss(). */
 void user_stacks_miss_functions(struct user_stacks *us, pid_t pid, bool has_functions);
 
-/* Returns true if waiting threads may lack functions: see runtime_frames_take_news(). */
-bool user_stacks_take_news(struct user_stacks *us);
+/* See runtime_frames_take_described(). */
+bool user_stacks_take_described(struct user_stacks *us);
 
 /* Reports, at the end of a run, a runtime that started too late for its functions to be shown. */
 void user_stacks_print_late(const struct user_stacks *us);

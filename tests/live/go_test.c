@@ -165,7 +165,7 @@ TEST_UNLESS(go_lacks, wall_time_has_waits_of_goroutines)
 	check_waits(tool, 7, SELECT);
 }
 
-/* Neither in the file nor in the total: estimates from samples have no beginning and end. */
+/* Estimates from samples have no beginning and end: the file and the total lack them. */
 TEST_UNLESS(go_lacks, waits_of_goroutines_are_not_single_events)
 {
 	struct proc *work = work_start("goknown", "0", "7");

@@ -217,7 +217,7 @@ TEST_UNLESS(java_lacks, threads_of_java_that_wait_have_its_methods)
 #define TICK_MS 5000 /* as in common/stacks/stack_rings.c */
 
 /*
- * The tool, held meanwhile, learns of the runtime only once its threads wait: it walks them anew.
+ * The stopped tool finds the runtime after Java's threads have blocked, and walks them again.
  */
 TEST_UNLESS(java_lacks, threads_that_wait_before_java_is_known_get_its_methods)
 {

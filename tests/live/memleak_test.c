@@ -875,9 +875,9 @@ TEST_UNLESS(memleak_lacks, what_keeps_growing_is_told_from_what_does_not)
 	CHECK_EQ(folded_sum(folded->out, NULL, "use_cache"), 0);
 }
 
-TEST_UNLESS(memleak_lacks, too_few_reports_for_growth_are_told)
+TEST_UNLESS(memleak_lacks, too_few_reports_for_growth_are_reported)
 {
-	static const char warning[] = "warning: --growth needs 7 reports";
+	static const char warning[] = "of 7 necessary reports";
 	struct proc *work = work_start("leaky", "pause", "1");
 
 	CHECK_HAS(tool_run_on(work, "memleak", "--growth", "--duration=100ms")->err, warning);

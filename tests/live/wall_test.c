@@ -489,7 +489,7 @@ TEST(a_track_shows_the_phases_in_their_order)
 	CHECK_HAS(track, "\"waits: blocked\"");
 }
 
-/* They match functions and states of runs and waits, as in formats without time. */
+/* --only and --without match functions and states, as in formats without time. */
 TEST(only_and_without_select_phases_of_a_track)
 {
 	static const char *const cases[][3] = {
@@ -522,7 +522,7 @@ static const char *wait_after_idle(const char *track)
 	return "";
 }
 
-/* Woken, it waits for a CPU, as in formats without time. */
+/* A thread that was woken up waits for a CPU, as in formats without time. */
 TEST(a_track_at_rest_is_idle_until_its_wake_up)
 {
 	struct proc *work = work_start("resting", "300");

@@ -96,7 +96,7 @@ TEST(suffixes_and_delimiters_tell_kinds)
 	CHECK(!folded_read(&reader, line));
 }
 
-TEST(a_threads_name_is_no_delimiter)
+TEST(a_threads_name_is_not_a_delimiter)
 {
 	begin("-;main;--;waker 1\n");
 	CHECK_EQ(line->frames[0].kind, FRAME_USER);

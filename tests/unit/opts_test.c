@@ -168,7 +168,7 @@ static const struct {
 	{ "--twice abc", "--twice" },
 	{ "--flag --other", "--flag and --other exclude each other" },
 	{ "-of", "--flag and --other exclude each other" },
-	{ "--text a --text b", "--text is given twice: 'a' and 'b'" },
+	{ "--text a --text b", "--text: given twice, 'a' and 'b'" },
 	{ "--t 3", "--t" }, /* fits two options */
 };
 

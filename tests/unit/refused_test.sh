@@ -101,13 +101,13 @@ sixteen-letters- | all | --comm sixteen-letters-
 --comm | all | --comm ''
 
 a_second_report_in_a_file_that_has_one_is_refused:
---format svg: a file has one report | profile offcputime memleak | --format svg --interval 1
---format pprof: a file has one report | profile pagefaults | --format pprof --interval 1 --count 2
---format html: a file has one report | offcputime | --format html --interval 1
+--format svg: several reports | profile offcputime memleak | --format svg --interval 1
+--format pprof: several reports | profile pagefaults | --format pprof --interval 1 --count 2
+--format html: several reports | offcputime | --format html --interval 1
 
 a_second_filter_of_a_kind_is_refused:
---comm is given twice: 'a' and 'b' | all | --comm a --comm b
---cgroup is given twice | all | --cgroup /a --cgroup /b
+--comm: given twice, 'a' and 'b' | all | --comm a --comm b
+--cgroup: given twice | all | --cgroup /a --cgroup /b
 
 a_cpu_that_is_none_is_refused:
 9999 | profile | -C 9999
@@ -164,7 +164,7 @@ no single events | biolat | --stacks --format firefox
 --blocked | offcputime | --format firefox --blocked
 --goroutines | profile | --format firefox --wall --goroutines only -p 1
 --per-goroutine | offcputime | --format firefox --per-goroutine -p 1
-a file has one report | profile offcputime | --format firefox --interval 1
+several reports | profile offcputime | --format firefox --interval 1
 exclude each other | profile | --format firefox --top
 pprof | syscount | --format pprof
 'raed' | syscount | --syscall raed

@@ -276,7 +276,7 @@ TEST(a_million_kernel_stacks_take_no_more_than_some)
 	CHECK(*name_of(folded)); /* its report comes yet */
 }
 
-TEST(what_is_retained_outlives_one_release)
+TEST(retained_stacks_outlive_one_release)
 {
 	uint64_t kept, other, waker;
 

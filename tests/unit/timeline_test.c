@@ -75,7 +75,7 @@ TEST(a_thread_has_its_whole_time)
 }
 
 /* A hidden sample keeps its part of the run, as a gap. */
-TEST(what_is_hidden_has_its_time)
+TEST(hidden_samples_leave_gaps)
 {
 	p = profile_new("nanoseconds", NULL, NULL);
 	add(EVENT_SAMPLE, 100, 10, 0, &on_cpu);

@@ -84,7 +84,7 @@ int groups_parse_disk(const char *what, const char *text, void *dest)
 	unsigned int major_number, minor_number;
 
 	if (other->name && strcmp(other->name, text) != 0)
-		return msg_error("%s is given twice: '%s' and '%s'", what, other->name, text);
+		return msg_error("%s: given twice, '%s' and '%s'", what, other->name, text);
 	if (!read_device(text, &major_number, &minor_number))
 		return msg_error("%s %s: no such block device", what, text);
 	*(struct disk *)dest =

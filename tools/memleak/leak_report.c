@@ -208,7 +208,7 @@ static bool is_slabs_own(const struct frame *const *frames, size_t n)
 
 /*
  * Returns true for memory that an allocator takes while it frees: glibc maps an arena in a thread's
- * first call, which may be free(). Its returns aren't probed, so BPF doesn't see the nesting.
+ * first call, which may be free(). Returns of free() aren't probed, so BPF doesn't see the nesting.
  */
 static bool is_taken_by_free(const struct leak_report *report, const struct frame *const *frames,
 			     size_t n)
@@ -245,8 +245,8 @@ static void note_growth(struct leak_report *report)
 		return;
 	growths_next(&report->growths);
 	if (report->run->is_last && report->growths.interval <= GROWTH_INTERVALS)
-		msg_warn("--growth needs %d reports (this run had %u)", GROWTH_INTERVALS + 1,
-			 report->growths.interval);
+		msg_warn("--growth: %u of %d necessary reports (trace longer)",
+			 report->growths.interval, GROWTH_INTERVALS + 1);
 	for (size_t i = 0; i < report->sums.count; i++) {
 		const struct block_sum *sum = report->sums.items[i];
 

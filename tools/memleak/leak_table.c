@@ -101,8 +101,8 @@ const struct stacks_spec leak_table_stacks = {
 };
 
 /*
- * Text on standard output is printed at the default interval; other formats, and files, get one
- * report at the end unless an interval is given.
+ * Sets the default interval of --growth, and of text on standard output without --duration. The
+ * rest has one report, at the end.
  */
 static void choose_interval(struct run *run)
 {

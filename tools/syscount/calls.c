@@ -316,7 +316,7 @@ static int collect(const struct run *run, struct calls *calls, struct calltable 
 static void view_table(struct run *run, struct calls *calls, struct calltable *table)
 {
 	struct table_output to = { .f = run->out, .format = &text_table };
-	struct call_room room = { .rows = calls->request.top };
+	struct call_room limits = { .rows = calls->request.top };
 	struct text_stream s;
 	char *text;
 
@@ -324,18 +324,18 @@ static void view_table(struct run *run, struct calls *calls, struct calltable *t
 		calls->whole = calltable_new(&calls->request.layout);
 	if (topview_is_over(run)) {
 		calltable_take(calls->whole, table);
-		if (room.rows == UINT32_MAX)
-			room.rows = topview_last_rows();
-		calltable_write(calls->whole, &to, room);
+		if (limits.rows == UINT32_MAX)
+			limits.rows = topview_last_rows();
+		calltable_write(calls->whole, &to, limits);
 		return;
 	}
 	text_stream_open(&s);
 	to.f = s.f;
 	topview_print_head(to.f, run, calltable_total(table), "");
-	if (room.rows > TOPVIEW_ROWS)
-		room.rows = TOPVIEW_ROWS;
-	room.columns = topview_columns();
-	calltable_write(table, &to, room);
+	if (limits.rows > TOPVIEW_ROWS)
+		limits.rows = TOPVIEW_ROWS;
+	limits.columns = topview_columns();
+	calltable_write(table, &to, limits);
 	text = text_stream_close(&s);
 	calltable_take(calls->whole, table);
 	topview_show(run, text, NULL);
