@@ -139,14 +139,27 @@ int target_parse_pid(const char *what, const char *text, void *dest)
 	return target_check_pid((uint32_t)pid, true);
 }
 
+static int check_tid(const struct target *target, uint32_t tid)
+{
+	uint32_t tgid = read_tgid(tid);
+	bool is_of_any = !target->pids.count;
+
+	if (!tgid)
+		return msg_error("thread %u: not found", tid);
+	for (size_t i = 0; i < target->pids.count; i++)
+		is_of_any |= target->pids.items[i] == tgid;
+	return is_of_any ? 0
+			 : msg_error("thread %u: of process %u, which --pid excludes", tid, tgid);
+}
+
 static int check_ids(const struct target *target)
 {
 	for (size_t i = 0; i < target->pids.count; i++)
 		if (target_check_pid(target->pids.items[i], true))
 			return -EINVAL;
 	for (size_t i = 0; i < target->tids.count; i++)
-		if (!read_tgid(target->tids.items[i]))
-			return msg_error("thread %u: not found", target->tids.items[i]);
+		if (check_tid(target, target->tids.items[i]))
+			return -EINVAL;
 	return 0;
 }
 

@@ -68,6 +68,7 @@ abc | all | -p abc
 '' | all | -p 1,
 0 | all | -p 0
 999999 | all | --tid 999999
+thread 1: of process 1, which --pid excludes | all | --pid $$ --tid 1
 abc | pagefaults | -t abc
 'abc' | syscount | -c abc
 4194303 | syscount | -c 4194303
