@@ -494,7 +494,6 @@ TEST(only_and_without_select_phases_of_a_track)
 {
 	static const char *const cases[][3] = {
 		{ "--only", "^plan_spin$", " plan_spin" },
-		{ "--only", "on cpu", " plan_spin" },
 		{ "--only", "blocked", " plan_nap plan_doze plan_nap plan_doze" },
 		{ "--without", "on cpu|runnable", " plan_nap plan_doze plan_nap plan_doze" },
 	};
@@ -507,6 +506,20 @@ TEST(only_and_without_select_phases_of_a_track)
 
 		CHECK_STR(track ? phases_of(track) : "none", cases[i][2]);
 	}
+}
+
+/* A sample may meet a thread in the function in which it is about to wait. */
+TEST(only_selects_the_time_on_cpu_of_a_track)
+{
+	struct proc *work = work_start("plan", "1", "2", "100", "300", "100", "phases");
+	struct proc *tool = trace_pid(work, "profile", "--wall", "-U", "--only", "on cpu",
+				      "--format", "firefox");
+	const char *track = strstr(tool->out, "{\"name\":\"phases\"");
+
+	CHECK(track);
+	CHECK_HAS(phases_of(track), " plan_spin");
+	CHECK_LACKS(track, "\"[blocked]\"");
+	CHECK_LACKS(track, "\"[runnable]\"");
 }
 
 /* Returns the name of the wait after a track's first idle one; "": there is none. */
