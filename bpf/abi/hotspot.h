@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * HotSpot, the virtual machine of OpenJDK, on x86-64: layout of a process for the walk, and
+ * HotSpot, the virtual machine of OpenJDK: layout of a process for the walk, and
  * definitions of methods. Compiled methods and stubs ("blobs") lie in up to three heaps of code,
  * which are divided into segments; a map with a byte per segment leads to the beginning of a blob.
  */
@@ -8,10 +8,17 @@
 #define ABI_HOTSPOT_H
 
 #include "abi/runtime.h"
+#include "abi/unwind_regs.h"
 
 #define HOTSPOT_HEAPS	    3
 #define HOTSPOT_BLOB_BYTES  448 /* bytes of a block that are read, up to its last field */
 #define HOTSPOT_CONST_BYTES 96	/* bytes of a ConstMethod that are read, up to its last field */
+
+/*
+ * Offset from the thread pointer to the address of the array of blocks (dtv): variants I and II of
+ * thread-local storage (Drepper, ELF Handling For Thread-Local Storage, section 3).
+ */
+#define HOTSPOT_DTV_AT (UNWIND_HAS_LINK ? 0 : 8)
 
 struct hotspot_heap {
 	__u64 low, high; /* code; high is exclusive, and covers memory that is not committed yet */
@@ -30,7 +37,7 @@ struct hotspot_layout {
 	 */
 	__u64 continuation_low, continuation_high, continuation_return;
 	/* location of the current JavaThread, a thread-local variable of libjvm */
-	__u16 dtv_entry;       /* libjvm's block in the array at thread pointer + 8 (dtv) */
+	__u16 dtv_entry;       /* libjvm's block in the array at HOTSPOT_DTV_AT */
 	__u16 thread_in_block; /* the variable in the block */
 	__u16 thread_entry;    /* in a JavaThread: address of the carrier's frame */
 	__u64 names
@@ -49,7 +56,8 @@ struct hotspot_layout {
 	__u16 original_pc;
 	__u16 bcp_words; /* interpreted frames: words from the position in the bytecode to rbp */
 	__u8 has_code_addresses, has_entry_address, has_deopt_address, is_complete_short;
-	__u8 has_x87; /* compiled code computes sines and powers by x87 instructions */
+	__u8 has_x87;	    /* compiled code computes sines and powers by x87 instructions */
+	__u8 sender_is_x19; /* arm64: register with the caller's stack pointer; else x13 */
 	/* offsets of fields of Method, ConstMethod, ConstantPool, Klass, Symbol; sizes */
 	__u16 method_const;
 	__u16 const_bytes, const_pool, const_code_bytes, const_name;
@@ -101,6 +109,7 @@ struct hotspot_walk {
 	__s32 bp_off;	  /* location of a saved rbp, from the CFA; 0: next to the return address */
 	__u32 last_frame; /* index + 1 of the latest frame of a method */
 	bool has_saved_bp;
+	bool is_linked; /* the return address is in the link register (arm64) */
 	bool is_called; /* the inner frame is a method's, so this one is in a call */
 	__u64 words[HOTSPOT_FRAME_WORDS];
 	__u8 block[512 + 8];

@@ -6,10 +6,13 @@
 #include "abi/types.h"
 
 #if defined(__TARGET_ARCH_x86) || defined(__x86_64__)
-#define UNWIND_ARCH	    "abi/unwind_x86.h"
-#define UNWIND_EXTRA	    3 /* rbx: tracked besides rsp and rbp */
-#define UNWIND_BP_UNIT	    1
-#define UNWIND_RECORD_BELOW 0
+#define UNWIND_ARCH	     "abi/unwind_x86.h"
+#define HOTSPOT_ARCH	     "abi/hotspot_x86.h"
+#define UNWIND_EXTRA	     3 /* rbx: tracked besides rsp and rbp */
+#define UNWIND_HAS_LINK	     0 /* calls push the return address */
+#define unwind_link_of(regs) ((void)(regs), 0ULL)
+#define UNWIND_BP_UNIT	     1
+#define UNWIND_RECORD_BELOW  0
 /* bytes at the end of a call's stack frame that hold saved registers */
 #define UNWIND_SAVED_BYTES 56
 
@@ -21,12 +24,15 @@ struct unwind_regs {
 };
 
 #else
-#define UNWIND_ARCH	    "abi/unwind_arm64.h"
-#define UNWIND_EXTRA	    30 /* x30: tracked besides sp and x29 */
-#define UNWIND_BP_UNIT	    8  /* unit of unwind_rule.bp_off in bytes */
+#define UNWIND_ARCH	     "abi/unwind_arm64.h"
+#define HOTSPOT_ARCH	     "abi/hotspot_arm64.h"
+#define UNWIND_EXTRA	     30 /* x30: tracked besides sp and x29 */
+#define UNWIND_HAS_LINK	     1	/* calls leave the return address in x30 */
+#define unwind_link_of(regs) ((regs)->link)
+#define UNWIND_BP_UNIT	     8 /* unit of unwind_rule.bp_off in bytes */
 /* distance below sp at which a frame record may lie: Go's is one word below */
-#define UNWIND_RECORD_BELOW 8
-#define UNWIND_SAVED_BYTES  0 /* saved registers are not at the frame's end */
+#define UNWIND_RECORD_BELOW  8
+#define UNWIND_SAVED_BYTES   0 /* saved registers are not at the frame's end */
 
 /* Registers in the kernel's layout (struct user_pt_regs): bp is x29, link x30. */
 struct unwind_regs {

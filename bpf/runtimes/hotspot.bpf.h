@@ -193,67 +193,18 @@ static __always_inline void hotspot_note_pc(struct unwind_state *s, struct hotsp
 		scratch->def.words[(scratch->def.n_words - 1) & (STACK_DEPTH - 1)] = pc;
 }
 
-__noinline int hotspot_returns_of(__u32 slot, __u32 at)
-{
-	struct hotspot_walk *w = hotspot_walk_of(slot);
-
-	return w ? hotspot_returns(w, at) : 0;
-}
-
-static __always_inline bool hotspot_check_returns(struct hotspot_walk *w, __u32 at)
-{
-	return hotspot_returns_of(w->slot, at);
-}
-
-__noinline int hotspot_sub_of(__u32 slot)
-{
-	struct hotspot_walk *w = hotspot_walk_of(slot);
-
-	return w ? hotspot_find_sub(w) : HOTSPOT_PROLOGUE;
-}
-
-static __always_inline __u32 hotspot_get_sub(struct hotspot_walk *w)
-{
-	return hotspot_sub_of(w->slot);
-}
-
-__noinline int hotspot_move_of(__u32 slot, __u32 from)
-{
-	struct hotspot_walk *w = hotspot_walk_of(slot);
-
-	return w ? hotspot_find_move(w, from) : HOTSPOT_DROPS;
-}
-
-static __always_inline __u32 hotspot_get_move(struct hotspot_walk *w, __u32 from)
-{
-	return hotspot_move_of(w->slot, from);
-}
-
-__noinline int hotspot_follow_move_of(__u32 slot, __u32 at)
-{
-	struct hotspot_walk *w = hotspot_walk_of(slot);
-
-	if (w)
-		hotspot_follow_move(w, at);
-	return 0;
-}
-
-static __always_inline void hotspot_apply_move(struct hotspot_walk *w, __u32 at)
-{
-	hotspot_follow_move_of(w->slot, at);
-}
-
-__noinline int hotspot_saved_of(__u32 slot)
+__noinline int hotspot_part_of(__u32 slot, __u32 part, __u32 at)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
 	struct hotspot_walk *w = hotspot_walk_of(slot);
 
-	return w && scratch ? hotspot_find_saved(&scratch->walk, w) : 0;
+	return w && scratch ? hotspot_part(&scratch->walk, w, part, at) : 0;
 }
 
-static __always_inline __u32 hotspot_get_saved(struct unwind_state *s, struct hotspot_walk *w)
+static __always_inline __u32 hotspot_run(struct unwind_state *s, struct hotspot_walk *w, __u32 part,
+					 __u32 at)
 {
-	return hotspot_saved_of(w->slot);
+	return hotspot_part_of(w->slot, part, at);
 }
 
 static __always_inline const struct unwind_rule *hotspot_find_rule(struct unwind_state *s,

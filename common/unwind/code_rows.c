@@ -13,6 +13,7 @@
  * are encoded as in the Arm Architecture Reference Manual, C4.1.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "elf/arm64_branch.h"
@@ -333,15 +334,30 @@ static void begin_in_turn(struct text *text)
 	}
 }
 
+static void find_rows(struct cfi_table *t, struct text *text)
+{
+	begin_text(text);
+	begin_in_turn(text);
+	if (!text->is_computed)
+		write_rows(t, text);
+}
+
+void code_rows_fill_code(struct cfi_table *t, const uint8_t *code, size_t bytes)
+{
+	struct text text = { .count = bytes / ARM64_INSN_BYTES };
+
+	text.words = mem_zalloc(text.count + 1, sizeof(*text.words));
+	memcpy(text.words, code, text.count * sizeof(*text.words));
+	find_rows(t, &text);
+	end_text(&text);
+}
+
 static void fill_gap(struct cfi_table *t, struct text *text)
 {
 	uint64_t end = text->vaddr + text->count * ARM64_INSN_BYTES;
 	struct cfi_table found = {};
 
-	begin_text(text);
-	begin_in_turn(text);
-	if (!text->is_computed)
-		write_rows(&found, text);
+	find_rows(&found, text);
 	if (found.count && cfi_vaddr(&found, found.count - 1) == end)
 		found.count--;
 	cfi_fill_gap_from(t, &found, found.count, end);

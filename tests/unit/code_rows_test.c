@@ -205,3 +205,16 @@ TEST(other_machines_and_tables_that_have_rows_stay_as_they_are)
 	load();
 	CHECK_EQ(t.count, 0);
 }
+
+TEST(code_without_a_file_has_rows_from_its_beginning)
+{
+	const uint32_t code[] = { PUSH_32, MOV_X29_SP, POP_32, RET, CMP, RET };
+
+	code_rows_fill_code(&t, (const uint8_t *)code, sizeof(code));
+	CHECK_EQ(cfi_find(&t, 0).extra_place, UNWIND_RA_IN_LINK);
+	CHECK_EQ(cfi_find(&t, 4).cfa_off, 32);
+	CHECK_EQ(cfi_find(&t, 8).kind, UNWIND_BP);
+	CHECK_EQ(cfi_find(&t, 12).cfa_off, 0);
+	CHECK_EQ(cfi_find(&t, 16).extra_place, UNWIND_RA_IN_LINK);
+	CHECK_EQ(cfi_find(&t, sizeof(code)).kind, UNWIND_GAP);
+}

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/types.h>
 
+#include "abi/unwind_regs.h"
 #include "base/container.h"
 #include "base/hash.h"
 #include "base/load.h"
@@ -30,6 +31,7 @@
 
 #define HOTSPOT_CONTINUATION "(continuation" /* part of the stubs' name */
 
+#define WORD	      8
 #define SINCE	      21
 #define BLOCKS_MAX    16384
 #define CODE_BYTES    512
@@ -41,22 +43,33 @@ struct stub_search {
 	const struct hotspot_vm *vm;
 	pid_t pid;
 	struct hotspot_layout *layout;
+	uint32_t to_pointer; /* bytes from the address of struct pthread to the thread pointer */
 };
 
-/* Reads the location from "mov n(%r15),%rsp" in the stubs: 21 to 24 don't export it. */
+/* Returns n of the first "mov n(%r15),%rsp", or "ldr x8, [x28, #n]; mov sp, x8"; 0: none. */
+static uint32_t find_entry_offset(const uint8_t *code, size_t n)
+{
+	for (size_t i = 0; i + 2 * sizeof(uint32_t) <= n; i++) {
+		uint32_t word = load_u32(code + i);
+
+		if (UNWIND_HAS_LINK && (word & 0xffc003ff) == 0xf9400388 &&
+		    load_u32(code + i + sizeof(word)) == 0x9100011f)
+			return (word >> 10 & 0xfff) * WORD;
+		if (!UNWIND_HAS_LINK && (word & 0xffffff) == 0xa78b49)
+			return load_u32(code + i + 3);
+	}
+	return 0;
+}
+
+/* Reads the location from the stubs: 21 to 24 don't export it. */
 static bool read_entry_offset(const struct stub_search *s)
 {
-	static const uint8_t load[] = { 0x49, 0x8b, 0xa7 };
 	uint8_t code[CODE_BYTES];
 	size_t n = peek(s->pid, s->layout->continuation_low, code, sizeof(code));
-	const uint8_t *at = memmem(code, n, load, sizeof(load));
-	uint32_t offset;
+	uint32_t offset = find_entry_offset(code, n);
 
-	if (!at || at + sizeof(load) + sizeof(offset) > code + n)
-		return false;
-	offset = load_u32(at + sizeof(load));
 	s->layout->thread_entry = (uint16_t)offset;
-	return offset <= UINT16_MAX;
+	return offset && offset <= UINT16_MAX;
 }
 
 static bool find_stubs(const struct stub_search *s)
@@ -130,12 +143,9 @@ static size_t find_word(const uint64_t *words, size_t n, uint64_t word)
 }
 
 /* Finds the first word of a thread's local variables that points to the thread. */
-static bool find_location(const struct stub_search *s, uint64_t thread)
+static bool find_in_blocks(const struct stub_search *s, uint64_t dtv, uint64_t thread)
 {
-	const struct hotspot_fields *f = &s->vm->fields;
-	uint64_t os = peek_u64(s->pid, thread + (uint64_t)f->thread_os),
-		 pointer = peek_u64(s->pid, os + (uint64_t)f->os_pthread),
-		 dtv = peek_u64(s->pid, pointer + 8), entries[DTV_WORDS], block[BLOCK_WORDS];
+	uint64_t entries[DTV_WORDS], block[BLOCK_WORDS];
 	size_t n = peek(s->pid, dtv, entries, sizeof(entries)) / sizeof(*entries);
 
 	for (size_t i = 1; i < n; i++) {
@@ -149,6 +159,16 @@ static bool find_location(const struct stub_search *s, uint64_t thread)
 		return true;
 	}
 	return false;
+}
+
+/* Finds the variable by the thread pointer: the beginning or end of struct pthread. */
+static bool find_location(const struct stub_search *s, uint64_t thread)
+{
+	const struct hotspot_fields *f = &s->vm->fields;
+	uint64_t os = peek_u64(s->pid, thread + (uint64_t)f->thread_os),
+		 pointer = peek_u64(s->pid, os + (uint64_t)f->os_pthread) + s->to_pointer;
+
+	return find_in_blocks(s, peek_u64(s->pid, pointer + HOTSPOT_DTV_AT), thread);
 }
 
 /* Finds the variable by two threads, which have to agree. */
@@ -177,16 +197,18 @@ static bool find_thread(const struct stub_search *s, uint64_t bias)
 }
 
 /* Adds all of this to a process's layout, or nothing if the machine has not made all of it yet. */
-static void hotspot_continuation_find(const struct hotspot_vm *vm, pid_t pid, uint64_t bias,
+static void hotspot_continuation_find(const struct hotspot_vm *vm,
+				      const struct runtime_instance *instance,
 				      struct hotspot_layout *layout)
 {
 	const struct hotspot_fields *f = &vm->fields;
-	struct stub_search s = { vm, pid, layout };
+	struct stub_search s = { vm, instance->pid, layout,
+				 UNWIND_HAS_LINK ? instance->thread_bytes : 0 };
 
 	if (vm->version < SINCE || !f->threads || f->threads_length < 0 || f->threads_data < 0 ||
 	    f->thread_os < 0 || f->os_pthread < 0)
 		return;
-	if (!find_stubs(&s) || !find_return(&s, bias) || !find_thread(&s, bias))
+	if (!find_stubs(&s) || !find_return(&s, instance->bias) || !find_thread(&s, instance->bias))
 		layout->continuation_low = layout->continuation_high = 0;
 }
 
@@ -213,8 +235,6 @@ static struct runtime_file *recognize(const struct elf64 *elf)
 	build->tables = tables;
 	build->file.code = &hotspot_code;
 	build->file.kind = RUNTIME_HOTSPOT;
-	if (elf->header.e_machine != EM_X86_64)
-		build->file.refused = "needs x86-64";
 	snprintf(build->file.title, sizeof(build->file.title), "Java");
 	return &build->file;
 }
@@ -231,7 +251,7 @@ static int describe_by(const struct runtime_instance *instance, const struct hot
 	int err = hotspot_vm_describe(vm, instance->pid, instance->bias, &process->hotspot);
 
 	if (!err)
-		hotspot_continuation_find(vm, instance->pid, instance->bias, &process->hotspot);
+		hotspot_continuation_find(vm, instance, &process->hotspot);
 	return err;
 }
 

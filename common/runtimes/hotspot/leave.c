@@ -32,29 +32,9 @@ static void hotspot_note_pc(struct unwind_state *s, struct hotspot_walk *w, __u6
 	frame_of(w)->leaving->pc = pc;
 }
 
-static bool hotspot_check_returns(struct hotspot_walk *w, __u32 at)
+static __u32 hotspot_run(struct unwind_state *s, struct hotspot_walk *w, __u32 part, __u32 at)
 {
-	return hotspot_returns(w, at);
-}
-
-static __u32 hotspot_get_sub(struct hotspot_walk *w)
-{
-	return hotspot_find_sub(w);
-}
-
-static __u32 hotspot_get_move(struct hotspot_walk *w, __u32 from)
-{
-	return hotspot_find_move(w, from);
-}
-
-static void hotspot_apply_move(struct hotspot_walk *w, __u32 at)
-{
-	hotspot_follow_move(w, at);
-}
-
-static __u32 hotspot_get_saved(struct unwind_state *s, struct hotspot_walk *w)
-{
-	return hotspot_find_saved(s, w);
+	return hotspot_part(s, w, part, at);
 }
 
 static const struct unwind_rule *hotspot_find_rule(struct unwind_state *s, struct hotspot_walk *w,

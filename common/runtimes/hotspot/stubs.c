@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/unwind_regs.h"
 #include "base/mem.h"
 #include "base/peek.h"
 #include "elf/x86_rows.h"
 #include "runtimes/hotspot/blob.h"
 #include "runtimes/hotspot/stubs.h"
+#include "unwind/code_rows.h"
 
 #define WORD	       8
 #define CODE_MAX_BYTES (1U << 20) /* limit per stub */
@@ -71,25 +73,47 @@ static uint8_t *read_code(pid_t pid, uint64_t begin, size_t bytes)
 	return NULL;
 }
 
-/* Adds a stub's rules. */
-static void add_stub(const struct hotspot_blob *blob, pid_t pid, const struct runtime_rows *rows)
+/* Adds the rules of a stub's code. */
+static void add_code(const struct hotspot_blob *blob, const uint8_t *code, struct visit *visit)
 {
-	static const struct unwind_rule gap = { .kind = UNWIND_GAP },
-					at_call = { .kind = UNWIND_SP, .cfa_off = WORD };
-	struct x86_code stub = { .bytes = blob->end - blob->begin,
+	struct x86_code stub = { .code = code,
+				 .bytes = blob->end - blob->begin,
 				 .has_several = !strncmp(blob->name, "StubRoutines", 12),
 				 .begins_framed = strstr(blob->name, "forward_exception"),
 				 .has_frame = blob->frame_bytes };
-	struct visit visit = { blob->begin, rows };
-	uint8_t *code =
-		stub.bytes <= CODE_MAX_BYTES ? read_code(pid, blob->begin, stub.bytes) : NULL;
+	struct cfi_table rows = {};
 
-	stub.code = code;
+	if (!UNWIND_HAS_LINK) {
+		x86_rows_derive(&stub, add_at, visit);
+		return;
+	}
+	code_rows_fill_code(&rows, code, stub.bytes);
+	for (size_t i = 0; i < rows.count; i++) {
+		struct cfi_row row = cfi_row(&rows, i);
+
+		add_at(row.vaddr, &row.rule, visit);
+	}
+	cfi_free(&rows);
+}
+
+/* Adds a stub's rules. */
+static void add_stub(const struct hotspot_blob *blob, pid_t pid, const struct runtime_rows *rows)
+{
+	static const struct unwind_rule gap = { .kind = UNWIND_GAP };
+	static const struct unwind_rule at_call = {
+		.kind = UNWIND_SP,
+		.cfa_off = UNWIND_HAS_LINK ? 0 : WORD,
+		.extra_place = UNWIND_HAS_LINK ? UNWIND_RA_IN_LINK : 0,
+	};
+	size_t bytes = blob->end - blob->begin;
+	struct visit visit = { blob->begin, rows };
+	uint8_t *code = bytes <= CODE_MAX_BYTES ? read_code(pid, blob->begin, bytes) : NULL;
+
 	if (is_frameless(blob))
 		add_at(0, &at_call, &visit);
 	else if (code)
-		x86_rows_derive(&stub, add_at, &visit);
-	add_at(stub.bytes, &gap, &visit);
+		add_code(blob, code, &visit);
+	add_at(bytes, &gap, &visit);
 	free(code);
 }
 

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The part of a walk through HotSpot's code (hotspot_walk.h) that is specific to arm64: a call
+ * leaves the return address in x30. Methods begin and end with
+ *
+ *	sub sp, sp, #n; stp x29, x30, [sp, #n-16]	ldp x29, x30, [sp, #n-16]; add sp, sp, #n
+ *	stp x29, x30, [sp, #-16]!; sub sp, sp, #n-16	add sp, sp, #n-16; ldp x29, x30, [sp], #16
+ *
+ * and "ret" is preceded by polls. Instructions are encoded as in the Arm Architecture Reference
+ * Manual, C4.1. HotSpot's registers: x13 or x19 the caller's stack pointer, x20 the stack of
+ * expressions, x22 the position in the bytecode.
+ */
+#ifndef ABI_HOTSPOT_ARM64_H
+#define ABI_HOTSPOT_ARM64_H
+
+#include "abi/hotspot_step.h"
+
+#define HOTSPOT_INSTRUCTIONS (HOTSPOT_CODE_BYTES / 4)
+
+#define HOTSPOT_RET	     0xd65f03c0
+#define HOTSPOT_SUB_SP_X8    0xcb2863ff				 /* sub sp, sp, x8 */
+#define HOTSPOT_STP_DOWN     0xa9bf7bfd				 /* stp x29, x30, [sp, #-16]! */
+#define HOTSPOT_LDP_UP	     0xa8c17bfd				 /* ldp x29, x30, [sp], #16 */
+#define HOTSPOT_AND_SP_X20   0x927cee9f				 /* and sp, x20, #-16 */
+#define HOTSPOT_IS_STP(word) (((word)&0xffc07fff) == 0xa9007bfd) /* stp x29, x30, [sp, #n] */
+#define HOTSPOT_IS_LDP(word) (((word)&0xffc07fff) == 0xa9407bfd) /* ldp x29, x30, [sp, #n] */
+#define HOTSPOT_LAST_INVALID 0xffff				 /* of "udf" */
+#define HOTSPOT_BY_RECORD    1 /* the frame's end has x29 and the return address */
+#define HOTSPOT_BY_LINK	     2
+
+/* The parts of a step: see hotspot_part(). */
+enum hotspot_part_arm64 {
+	HOTSPOT_FOLLOW_PROLOGUE,
+	HOTSPOT_FOLLOW_BODY,
+};
+
+UNWIND_INLINE __u64 hotspot_position_register(const struct unwind_state *s)
+{
+	return unwind_register(&s->regs, 22);
+}
+
+UNWIND_INLINE __u64 hotspot_link(const struct unwind_state *s)
+{
+	return unwind_code_address(unwind_link_of(&s->regs));
+}
+
+/* ---- compiled methods ---- */
+
+UNWIND_INLINE bool hotspot_follows_call(struct unwind_state *s, struct hotspot_walk *w,
+					__u64 address)
+{
+	__u32 word;
+
+	if (hotspot_is_interpreter(&w->layout, address) ||
+	    hotspot_is_continuation(&w->layout, address))
+		return true;
+	if (!unwind_read(s, &word, sizeof(word), address - sizeof(word)))
+		return false;
+	return word >> 26 == 0x25 || (word & 0xfffffc1f) == 0xd63f0000; /* bl, blr */
+}
+
+/* Returns a signed field of an instruction, given its lowest bit and its number of bits. */
+UNWIND_INLINE __s32 hotspot_field(__u32 word, __u32 at, __u32 bits)
+{
+	return (__s32)(word << (32 - at - bits)) >> (32 - bits);
+}
+
+/* Returns by how many bytes an instruction moves sp up. */
+UNWIND_INLINE __s32 hotspot_moved(__u32 word)
+{
+	__s32 n = (word >> 10 & 0xfff) << (word >> 22 & 1 ? 12 : 0);
+
+	if ((word & 0xff8003ff) == 0x910003ff) /* add sp, sp, #n */
+		return n;
+	if ((word & 0xff8003ff) == 0xd10003ff) /* sub sp, sp, #n */
+		return -n;
+	if ((word >> 5 & 31) != 31)
+		return 0;
+	if ((word & 0x3a800000) == 0x28800000) /* ldp, stp with writeback */
+		return hotspot_field(word, 15, 7) * (word >> 26 & 1 ? 4 << (word >> 30) : 8);
+	if ((word & 0x3b200400) == 0x38000400) /* ldr, str with writeback */
+		return hotspot_field(word, 12, 9);
+	return 0;
+}
+
+/* Returns true for instructions that never fall through: b, br, udf, brk. */
+UNWIND_INLINE bool hotspot_ends_path(__u32 word)
+{
+	return word >> 26 == 5 || (word & 0xfffffc1f) == 0xd61f0000 ||
+	       word <= HOTSPOT_LAST_INVALID || (word & 0xffe0001f) == 0xd4200000;
+}
+
+/*
+ * Follows the first bytes of a method, which are in the code. Sets w->moved to the bytes from sp to
+ * the caller's stack, and returns how the caller is found.
+ */
+UNWIND_INLINE __u32 hotspot_follow_prologue(struct hotspot_walk *w, __u32 bytes)
+{
+	__u32 found = HOTSPOT_BY_LINK;
+
+	w->moved = 0;
+	for (__u32 i = 0; i < HOTSPOT_INSTRUCTIONS && 4 * i < bytes; i++) {
+		__u32 word = hotspot_four_bytes(w->code + 4 * i);
+
+		if (HOTSPOT_IS_STP(word) || word == HOTSPOT_STP_DOWN)
+			found = HOTSPOT_BY_RECORD;
+		if (word == HOTSPOT_SUB_SP_X8)
+			w->moved = (__s32)w->frame_bytes;
+		else
+			w->moved -= hotspot_moved(word);
+	}
+	return found;
+}
+
+/*
+ * Follows code up to the method's end. Sets w->moved to the bytes from sp to the caller's stack,
+ * and returns how the caller is found. 0: the end is too far; w->dropped: bytes that the method
+ * will drop from its stack before.
+ */
+UNWIND_INLINE __u32 hotspot_follow_body(struct hotspot_walk *w)
+{
+	w->moved = w->dropped = 0;
+	for (__u32 i = 0; i < HOTSPOT_INSTRUCTIONS; i++) {
+		__u32 word = hotspot_four_bytes(w->code + 4 * i);
+
+		if (word == HOTSPOT_RET)
+			return HOTSPOT_BY_LINK;
+		if (hotspot_ends_path(word))
+			return 0;
+		if (HOTSPOT_IS_LDP(word))
+			w->moved += hotspot_field(word, 15, 7) * 8;
+		if (HOTSPOT_IS_LDP(word) || word == HOTSPOT_LDP_UP) {
+			w->moved += 16;
+			return HOTSPOT_BY_RECORD;
+		}
+		w->moved += hotspot_moved(word);
+		if (w->moved > w->dropped)
+			w->dropped = w->moved;
+	}
+	return 0;
+}
+
+UNWIND_INLINE __u32 hotspot_part(struct unwind_state *s, struct hotspot_walk *w, __u32 part,
+				 __u32 at)
+{
+	(void)s;
+	return part == HOTSPOT_FOLLOW_PROLOGUE ? hotspot_follow_prologue(w, at)
+					       : hotspot_follow_body(w);
+}
+
+UNWIND_INLINE void hotspot_judge_bare(struct hotspot_walk *w)
+{
+	w->to_cfa = 0;
+	w->has_saved_bp = false;
+	w->is_linked = true;
+}
+
+UNWIND_INLINE bool hotspot_take_end(struct hotspot_walk *w, __u32 found)
+{
+	w->to_cfa = w->moved;
+	w->is_linked = found == HOTSPOT_BY_LINK;
+	w->has_saved_bp = !w->is_linked;
+	return found && w->moved >= 0 && w->to_cfa < HOTSPOT_FRAME_MAX;
+}
+
+/*
+ * In the body, the end that the code leads to comes first, because the frame may have a former
+ * return address where one would be if nothing was pushed. A stub that follows a method may be
+ * entered without its frame.
+ */
+UNWIND_INLINE void hotspot_judge_body(struct unwind_state *s, struct hotspot_walk *w)
+{
+	__u32 found = hotspot_run(s, w, HOTSPOT_FOLLOW_BODY, 0), dropped = w->dropped;
+
+	if (hotspot_take_end(w, found) && (w->is_linked ? hotspot_is_return(s, w, hotspot_link(s))
+							: hotspot_is_frame(s, w, w->to_cfa)))
+		return;
+	w->is_linked = false;
+	w->has_saved_bp = true;
+	w->to_cfa = w->frame_bytes + dropped;
+	if (dropped && hotspot_is_frame(s, w, w->to_cfa))
+		return;
+	w->to_cfa = w->frame_bytes;
+	if (!hotspot_is_frame(s, w, w->to_cfa) && hotspot_link(s) - w->begin >= w->end - w->begin)
+		hotspot_judge_bare(w);
+}
+
+UNWIND_INLINE void hotspot_judge_interrupted(struct unwind_state *s, struct hotspot_walk *w)
+{
+	__u64 entry = hotspot_entry(w);
+	bool is_early = hotspot_is_early(w, s->ip);
+
+	if (!w->frame_bytes || (is_early && s->ip <= entry))
+		hotspot_judge_bare(w);
+	else if (!unwind_read(s, w->code, HOTSPOT_CODE_BYTES, is_early ? entry : s->ip))
+		w->to_cfa = 0;
+	else if (!is_early)
+		hotspot_judge_body(s, w);
+	else if (!hotspot_take_end(w, hotspot_run(s, w, HOTSPOT_FOLLOW_PROLOGUE, s->ip - entry)))
+		w->to_cfa = 0;
+}
+
+UNWIND_INLINE void hotspot_judge_caller(struct unwind_state *s, struct hotspot_walk *w)
+{
+	__u32 pushed = 0;
+
+	if (unwind_read(s, w->code, HOTSPOT_CODE_BYTES, s->ip)) {
+		hotspot_run(s, w, HOTSPOT_FOLLOW_BODY, 0);
+		pushed = w->dropped;
+	}
+	if (pushed < HOTSPOT_FRAME_MAX && hotspot_is_frame(s, w, w->frame_bytes + pushed))
+		w->to_cfa = w->frame_bytes + pushed;
+}
+
+/* ---- stubs ---- */
+
+UNWIND_INLINE bool hotspot_take_rule(struct unwind_state *s, struct hotspot_walk *w,
+				     const struct unwind_rule *rule)
+{
+	__u64 base = rule->kind == UNWIND_BP ? s->bp : s->sp;
+
+	if (rule->kind == UNWIND_BP)
+		unwind_use_bp(s);
+	w->to_cfa = base - s->sp + rule->cfa_off;
+	w->is_linked = rule->extra_place == UNWIND_RA_IN_LINK;
+	w->has_saved_bp = !w->is_linked;
+	return (rule->kind == UNWIND_BP || rule->kind == UNWIND_SP) && base >= s->sp &&
+	       base - s->sp < HOTSPOT_FRAME_MAX &&
+	       (w->is_linked || rule->bp_off * UNWIND_BP_UNIT == -16);
+}
+
+/* Returns the caller's stack pointer as the interpreter or an adapter has it, else sp. */
+UNWIND_INLINE __u64 hotspot_sender(const struct unwind_state *s, const struct hotspot_walk *w,
+				   __u32 max)
+{
+	__u64 sender = unwind_register(&s->regs, 13);
+
+	if (w->layout.sender_is_x19)
+		sender = unwind_register(&s->regs, 19);
+	return sender - s->sp < max && !(sender & 15) ? sender : s->sp;
+}
+
+/* The caller's stack begins at its sp as it was, once that is saved. */
+UNWIND_INLINE bool hotspot_judge_adapter(struct unwind_state *s, struct hotspot_walk *w)
+{
+	hotspot_judge_bare(w);
+	w->to_cfa = hotspot_sender(s, w, HOTSPOT_ARGUMENT_BYTES) - s->sp;
+	return s->has_registers;
+}
+
+/* ---- interpreted methods ---- */
+
+/*
+ * Returns the caller's stack pointer where an interpreted method is entered, or left: there, x20
+ * has it until sp gets it.
+ */
+UNWIND_INLINE __u64 hotspot_find_sender(struct unwind_state *s, const struct hotspot_walk *w)
+{
+	__u64 top = unwind_register(&s->regs, 20) & ~15ULL;
+	__u32 word = 0;
+
+	if (!unwind_read(s, &word, sizeof(word), s->ip) || word == HOTSPOT_RET)
+		return s->sp;
+	if (word == HOTSPOT_AND_SP_X20 && top - s->sp < HOTSPOT_FRAME_MAX)
+		return top;
+	return hotspot_sender(s, w, HOTSPOT_FRAME_MAX);
+}
+
+/* Before a method's first call, x30 has the return address; x29 may already point to its frame. */
+UNWIND_INLINE int hotspot_leave_entry(struct unwind_state *s, struct hotspot_walk *w)
+{
+	struct unwind_frame_record record;
+	__u64 address = hotspot_link(s), bp = s->bp;
+
+	unwind_depend(s);
+	if (!s->has_registers || !hotspot_is_return(s, w, address))
+		return UNWIND_BAD_RULE;
+	if (bp - s->sp < HOTSPOT_FRAME_MAX && unwind_read(s, &record, sizeof(record), bp) &&
+	    unwind_code_address(record.return_address) == address)
+		bp = record.bp;
+	s->sp_may_stay = true;
+	return hotspot_arrive(s, address, hotspot_find_sender(s, w), bp);
+}
+
+/*
+ * What the interpreter calls, or is called by, leaves an address of the interpreter in x30: x29
+ * points to the frame, or to that of the direct caller. Called by other code, a method has its
+ * frame once the frame has this address and the method's position is in x22.
+ */
+UNWIND_INLINE bool hotspot_has_frame(const struct unwind_state *s, const struct hotspot_walk *w)
+{
+	__u64 link = hotspot_link(s);
+
+	if (!s->has_registers)
+		return false;
+	return hotspot_is_interpreter(&w->layout, link) ||
+	       (link == unwind_code_address(w->words[11]) &&
+		hotspot_bytecode(w, hotspot_position_register(s)) >= 0);
+}
+
+#endif
