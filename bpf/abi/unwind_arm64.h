@@ -16,6 +16,7 @@ UNWIND_INLINE __u64 unwind_register(const struct unwind_regs *regs, __u32 number
 }
 
 #define UNWIND_RETURN_BYTES 0
+#define UNWIND_SAVED_ABOVE  4096 /* limit of bytes between a frame record and the caller's */
 #define UNWIND_MAX_PUSHED   0
 
 /* Removes the signature of a return address: see unwind_address_bits(). */
@@ -63,12 +64,28 @@ UNWIND_INLINE int unwind_leave_by_link(struct unwind_state *s, const struct unwi
 	return unwind_arrive(s, s->extra, cfa, bp);
 }
 
+/*
+ * Finds the CFA by the frame record that x29 points to, if code without a rule was called, which
+ * may have saved registers above its own record (V8's JSEntry). Compilers for arm64 keep x29 so.
+ */
+UNWIND_INLINE void unwind_correct_cfa(struct unwind_state *s, const struct unwind_rule *rule,
+				      __u64 *cfa)
+{
+	if (rule->kind != UNWIND_SP || rule->extra_place != UNWIND_RA_BEHIND_BP ||
+	    rule->bp_kind != UNWIND_BP_AT_CFA || s->bp - s->sp >= UNWIND_SAVED_ABOVE)
+		return;
+	unwind_use_bp(s);
+	*cfa = s->bp - rule->bp_off * UNWIND_BP_UNIT;
+}
+
 /* Moves to the caller: reads its frame pointer and return address. cfa: where its stack begins. */
 UNWIND_INLINE int unwind_leave(struct unwind_state *s, const struct unwind_rule *rule, __u64 cfa)
 {
 	__u64 place = rule->extra_place, at;
 	struct unwind_frame_record saved;
 
+	if (s->sp_is_guess)
+		unwind_correct_cfa(s, rule, &cfa);
 	if (place == UNWIND_RA_IN_LINK)
 		return unwind_leave_by_link(s, rule, cfa);
 	s->has_extra = false;

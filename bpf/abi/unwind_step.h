@@ -56,6 +56,7 @@ UNWIND_INLINE int unwind_arrive(struct unwind_state *s, __u64 ip, __u64 sp, __u6
 	s->ip_is_exact = false;
 	s->is_behind_signal = false;
 	s->sp_may_stay = false;
+	s->sp_is_guess = false;
 	s->has_registers = false;
 	return UNWIND_GOES_ON;
 }

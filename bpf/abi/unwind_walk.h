@@ -42,6 +42,7 @@ UNWIND_INLINE void unwind_begin(struct unwind_state *s)
 	s->uses_extra = false;
 	s->knows_returns = false;
 	s->is_framed = false;
+	s->sp_is_guess = false;
 	s->runtime = 0;
 	s->bp_at = UNWIND_OWN;
 	s->extra_at = UNWIND_OWN;
@@ -227,10 +228,14 @@ UNWIND_INLINE bool unwind_read_frame_record(struct unwind_state *s,
 UNWIND_INLINE int unwind_follow_record(struct unwind_state *s,
 				       const struct unwind_frame_record *record)
 {
+	int reason;
+
 	s->has_extra = false;
 	s->is_framed = true;
 	s->bp_at = s->bp;
-	return unwind_arrive(s, record->return_address, s->bp + sizeof(*record), record->bp);
+	reason = unwind_arrive(s, record->return_address, s->bp + sizeof(*record), record->bp);
+	s->sp_is_guess = true;
+	return reason;
 }
 
 #endif

@@ -11,6 +11,7 @@
 #ifndef ABI_V8_WALK_H
 #define ABI_V8_WALK_H
 
+#include "abi/unwind_regs.h"
 #include "abi/v8.h"
 
 #define V8_KEEP(var)   asm volatile("" : "+r"(var)) /* preserves a bound */
@@ -214,27 +215,36 @@ V8_INLINE __u64 v8_offset(__u64 slot)
 
 /* ---- leaves ---- */
 
-/* Returns true if a call (Intel SDM, volume 2) precedes an address. */
+/*
+ * Returns true if a call precedes an address (Intel SDM, volume 2; Arm Architecture Reference
+ * Manual, C4.1: bl, blr).
+ */
 V8_INLINE bool v8_follows_call(struct v8_walk *w, __u64 address)
 {
 	__u8 *code = (__u8 *)w->words;
+	__u32 last;
 
-	if (address < 8 || address >> 47 || !v8_read(w, code, 8, address - 8))
+	if (address < 8 || address >> 48 || !v8_read(w, code, 8, address - 8))
 		return false;
+	last = w->words[0] >> 32;
+	if (UNWIND_HAS_LINK)
+		return last >> 26 == 0x25 || (last & 0xfffffc1f) == 0xd63f0000;
 	return code[3] == 0xe8 || (code[6] == 0xff && (code[7] & 0xf8) == 0xd0) ||
 	       (code[5] == 0xff && (code[6] & 0xf8) == 0x50) ||
 	       (code[2] == 0xff && (code[3] & 0xf8) == 0x90);
 }
 
 /*
- * Returns the return address of a leaf that runs in its caller's frame: on top of the stack, or
- * below the frame pointer that it has just pushed. Another leaf may have any words there: the
- * loader checks where the address leads. Marked by V8_IS_RETURN; 0: none.
+ * Returns the return address of a leaf that runs in its caller's frame: in the link register, or on
+ * top of the stack, or below the frame pointer that it has just pushed. Another leaf may have any
+ * words there: the loader checks where the address leads. Marked by V8_IS_RETURN; 0: none.
  */
-V8_INLINE __u64 v8_return_of_leaf(struct v8_walk *w, __u64 sp)
+V8_INLINE __u64 v8_return_of_leaf(struct v8_walk *w, __u64 sp, __u64 link)
 {
 	__u64 top, next;
 
+	if (UNWIND_HAS_LINK)
+		return v8_follows_call(w, link) ? link | V8_IS_RETURN : 0;
 	if (!v8_read(w, w->words, 16, sp))
 		return 0;
 	top = w->words[0];

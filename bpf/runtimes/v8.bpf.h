@@ -328,7 +328,8 @@ __noinline int v8_name_frame(__u32 slot, __u32 i)
 	if (!fingerprint)
 		return 0;
 	if (!i)
-		index = v8_return_of_leaf(&naming->walk, scratch->sps[0]);
+		index = v8_return_of_leaf(&naming->walk, scratch->sps[0],
+					  unwind_link_of(&scratch->walk.regs));
 	if (!index && runtime_settings.lines)
 		index = v8_offset(v8_slot(naming, at, -V8_BELOW));
 	v8_push(scratch, naming, i, fingerprint, index);

@@ -147,8 +147,6 @@ static const char *find_layout(struct v8_file *v8, const struct elf64 *elf)
 {
 	uint32_t shared;
 
-	if (elf->header.e_machine != EM_X86_64)
-		return "needs x86-64";
 	v8->version = find_version(v8->major, v8->minor);
 	if (!v8->version)
 		return "unknown version";
