@@ -15,10 +15,11 @@
 #define HOTSPOT_CONST_BYTES 96	/* bytes of a ConstMethod that are read, up to its last field */
 
 /*
- * Offset from the thread pointer to the address of the array of blocks (dtv): variants I and II of
- * thread-local storage (Drepper, ELF Handling For Thread-Local Storage, section 3).
+ * Offset from the thread pointer of the address of the dtv, the array of a thread's blocks:
+ * variants II and I of thread-local storage (Drepper, ELF Handling For Thread-Local Storage,
+ * section 3).
  */
-#define HOTSPOT_DTV_AT (UNWIND_HAS_LINK ? 0 : 8)
+#define HOTSPOT_DTV_AT (UNWIND_IS_ARM64 ? 0 : 8)
 
 struct hotspot_heap {
 	__u64 low, high; /* code; high is exclusive, and covers memory that is not committed yet */
@@ -37,7 +38,7 @@ struct hotspot_layout {
 	 */
 	__u64 continuation_low, continuation_high, continuation_return;
 	/* location of the current JavaThread, a thread-local variable of libjvm */
-	__u16 dtv_entry;       /* libjvm's block in the array at HOTSPOT_DTV_AT */
+	__u16 dtv_entry;       /* libjvm's entry in the dtv, whose address is at HOTSPOT_DTV_AT */
 	__u16 thread_in_block; /* the variable in the block */
 	__u16 thread_entry;    /* in a JavaThread: address of the carrier's frame */
 	__u64 names
@@ -54,10 +55,10 @@ struct hotspot_layout {
 	__u16 entry; /* verified entry: u16, relative to the code; has_entry_address: an address */
 	__u16 deopts[2]; /* handlers, u32, relative to the blob; has_deopt_address: addresses */
 	__u16 original_pc;
-	__u16 bcp_words; /* interpreted frames: words from the position in the bytecode to rbp */
+	__u16 bcp_words; /* interpreted frames: words from the position in the bytecode to bp */
 	__u8 has_code_addresses, has_entry_address, has_deopt_address, is_complete_short;
 	__u8 has_x87;	    /* compiled code computes sines and powers by x87 instructions */
-	__u8 sender_is_x19; /* arm64: register with the caller's stack pointer; else x13 */
+	__u8 sender_is_x19; /* arm64: x19 has the caller's stack pointer, not x13 */
 	/* offsets of fields of Method, ConstMethod, ConstantPool, Klass, Symbol; sizes */
 	__u16 method_const;
 	__u16 const_bytes, const_pool, const_code_bytes, const_name;
@@ -82,7 +83,7 @@ struct hotspot_def {
 
 #define HOTSPOT_TEXT_BYTES  64 /* of a name, which identify a method */
 #define HOTSPOT_CODE_BYTES  128
-#define HOTSPOT_FRAME_WORDS 12 /* words of an interpreted frame, from rbp - 80 on */
+#define HOTSPOT_FRAME_WORDS 12 /* words of an interpreted frame, from bp - 80 on */
 
 /* State of a walk in HotSpot's frames. */
 struct hotspot_walk {
@@ -104,9 +105,9 @@ struct hotspot_walk {
 	__u32 to_cfa;	   /* bytes from sp to the caller's stack */
 	__u32 slot;
 	__u8 call[8];	  /* scratch */
-	__s32 moved;	  /* scratch of the following member */
-	__s32 dropped;	  /* bytes that an interrupted method will drop from its stack */
-	__s32 bp_off;	  /* location of a saved rbp, from the CFA; 0: next to the return address */
+	__s32 moved;	  /* bytes that the followed code adds to sp */
+	__s32 dropped;	  /* maximum of moved: what the method has pushed */
+	__s32 bp_off;	  /* location of a saved bp, from the CFA; 0: next to the return address */
 	__u32 last_frame; /* index + 1 of the latest frame of a method */
 	bool has_saved_bp;
 	bool is_linked; /* the return address is in the link register (arm64) */

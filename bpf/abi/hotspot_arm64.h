@@ -24,12 +24,16 @@
 #define HOTSPOT_AND_SP_X20   0x927cee9f				 /* and sp, x20, #-16 */
 #define HOTSPOT_IS_STP(word) (((word)&0xffc07fff) == 0xa9007bfd) /* stp x29, x30, [sp, #n] */
 #define HOTSPOT_IS_LDP(word) (((word)&0xffc07fff) == 0xa9407bfd) /* ldp x29, x30, [sp, #n] */
-#define HOTSPOT_LAST_INVALID 0xffff				 /* of "udf" */
-#define HOTSPOT_BY_RECORD    1 /* the frame's end has x29 and the return address */
-#define HOTSPOT_BY_LINK	     2
+#define HOTSPOT_UDF_LAST     0xffff /* udf #65535: lower words are "udf", too */
 
-/* The parts of a step: see hotspot_part(). */
-enum hotspot_part_arm64 {
+/* Where the return address is; 0: unknown. */
+enum hotspot_return {
+	HOTSPOT_BY_RECORD = 1, /* in the frame's last two words, after x29 */
+	HOTSPOT_BY_LINK,       /* in x30 */
+};
+
+/* Loops over code: see hotspot_run_loop(). */
+enum hotspot_loop {
 	HOTSPOT_FOLLOW_PROLOGUE,
 	HOTSPOT_FOLLOW_BODY,
 };
@@ -37,11 +41,6 @@ enum hotspot_part_arm64 {
 UNWIND_INLINE __u64 hotspot_position_register(const struct unwind_state *s)
 {
 	return unwind_register(&s->regs, 22);
-}
-
-UNWIND_INLINE __u64 hotspot_link(const struct unwind_state *s)
-{
-	return unwind_code_address(unwind_link_of(&s->regs));
 }
 
 /* ---- compiled methods ---- */
@@ -65,7 +64,7 @@ UNWIND_INLINE __s32 hotspot_field(__u32 word, __u32 at, __u32 bits)
 	return (__s32)(word << (32 - at - bits)) >> (32 - bits);
 }
 
-/* Returns by how many bytes an instruction moves sp up. */
+/* Returns the number that an instruction adds to sp; 0: none. */
 UNWIND_INLINE __s32 hotspot_moved(__u32 word)
 {
 	__s32 n = (word >> 10 & 0xfff) << (word >> 22 & 1 ? 12 : 0);
@@ -86,13 +85,13 @@ UNWIND_INLINE __s32 hotspot_moved(__u32 word)
 /* Returns true for instructions that never fall through: b, br, udf, brk. */
 UNWIND_INLINE bool hotspot_ends_path(__u32 word)
 {
-	return word >> 26 == 5 || (word & 0xfffffc1f) == 0xd61f0000 ||
-	       word <= HOTSPOT_LAST_INVALID || (word & 0xffe0001f) == 0xd4200000;
+	return word >> 26 == 5 || (word & 0xfffffc1f) == 0xd61f0000 || word <= HOTSPOT_UDF_LAST ||
+	       (word & 0xffe0001f) == 0xd4200000;
 }
 
 /*
  * Follows the first bytes of a method, which are in the code. Sets w->moved to the bytes from sp to
- * the caller's stack, and returns how the caller is found.
+ * the caller's stack. Returns where the return address is.
  */
 UNWIND_INLINE __u32 hotspot_follow_prologue(struct hotspot_walk *w, __u32 bytes)
 {
@@ -113,9 +112,9 @@ UNWIND_INLINE __u32 hotspot_follow_prologue(struct hotspot_walk *w, __u32 bytes)
 }
 
 /*
- * Follows code up to the method's end. Sets w->moved to the bytes from sp to the caller's stack,
- * and returns how the caller is found. 0: the end is too far; w->dropped: bytes that the method
- * will drop from its stack before.
+ * Follows the code that was read, as far as the method's end. Sets w->moved to the bytes from sp to
+ * the caller's stack, and w->dropped to the maximum on the way. Returns where the return address
+ * is; 0: the code jumps away before, or is too long.
  */
 UNWIND_INLINE __u32 hotspot_follow_body(struct hotspot_walk *w)
 {
@@ -140,11 +139,11 @@ UNWIND_INLINE __u32 hotspot_follow_body(struct hotspot_walk *w)
 	return 0;
 }
 
-UNWIND_INLINE __u32 hotspot_part(struct unwind_state *s, struct hotspot_walk *w, __u32 part,
+UNWIND_INLINE __u32 hotspot_loop(struct unwind_state *s, struct hotspot_walk *w, __u32 loop,
 				 __u32 at)
 {
 	(void)s;
-	return part == HOTSPOT_FOLLOW_PROLOGUE ? hotspot_follow_prologue(w, at)
+	return loop == HOTSPOT_FOLLOW_PROLOGUE ? hotspot_follow_prologue(w, at)
 					       : hotspot_follow_body(w);
 }
 
@@ -155,6 +154,7 @@ UNWIND_INLINE void hotspot_judge_bare(struct hotspot_walk *w)
 	w->is_linked = true;
 }
 
+/* Takes the state that the followed code shows. Returns false if it is unknown, or impossible. */
 UNWIND_INLINE bool hotspot_take_end(struct hotspot_walk *w, __u32 found)
 {
 	w->to_cfa = w->moved;
@@ -164,13 +164,15 @@ UNWIND_INLINE bool hotspot_take_end(struct hotspot_walk *w, __u32 found)
 }
 
 /*
- * In the body, the end that the code leads to comes first, because the frame may have a former
- * return address where one would be if nothing was pushed. A stub that follows a method may be
- * entered without its frame.
+ * Finds the state in a method's body. Takes the first of these whose return address follows a call:
+ * 1. the end that the code leads to: first, because the frame may contain a former return address;
+ * 2. the frame, and what the code will drop before;
+ * 3. the frame alone;
+ * 4. x30, if it leads out of the method: stubs after a method's code are entered without its frame.
  */
 UNWIND_INLINE void hotspot_judge_body(struct unwind_state *s, struct hotspot_walk *w)
 {
-	__u32 found = hotspot_run(s, w, HOTSPOT_FOLLOW_BODY, 0), dropped = w->dropped;
+	__u32 found = hotspot_run_loop(s, w, HOTSPOT_FOLLOW_BODY, 0), dropped = w->dropped;
 
 	if (hotspot_take_end(w, found) && (w->is_linked ? hotspot_is_return(s, w, hotspot_link(s))
 							: hotspot_is_frame(s, w, w->to_cfa)))
@@ -196,20 +198,21 @@ UNWIND_INLINE void hotspot_judge_interrupted(struct unwind_state *s, struct hots
 		w->to_cfa = 0;
 	else if (!is_early)
 		hotspot_judge_body(s, w);
-	else if (!hotspot_take_end(w, hotspot_run(s, w, HOTSPOT_FOLLOW_PROLOGUE, s->ip - entry)))
+	else if (!hotspot_take_end(w,
+				   hotspot_run_loop(s, w, HOTSPOT_FOLLOW_PROLOGUE, s->ip - entry)))
 		w->to_cfa = 0;
 }
 
 UNWIND_INLINE void hotspot_judge_caller(struct unwind_state *s, struct hotspot_walk *w)
 {
-	__u32 pushed = 0;
+	__u32 end = w->frame_bytes, found;
 
-	if (unwind_read(s, w->code, HOTSPOT_CODE_BYTES, s->ip)) {
-		hotspot_run(s, w, HOTSPOT_FOLLOW_BODY, 0);
-		pushed = w->dropped;
-	}
-	if (pushed < HOTSPOT_FRAME_MAX && hotspot_is_frame(s, w, w->frame_bytes + pushed))
-		w->to_cfa = w->frame_bytes + pushed;
+	if (!unwind_read(s, w->code, HOTSPOT_CODE_BYTES, s->ip))
+		return;
+	found = hotspot_run_loop(s, w, HOTSPOT_FOLLOW_BODY, 0);
+	end = found == HOTSPOT_BY_RECORD ? (__u32)w->moved : end + w->dropped;
+	if (end < HOTSPOT_FRAME_MAX && hotspot_is_frame(s, w, end))
+		w->to_cfa = end;
 }
 
 /* ---- stubs ---- */
@@ -229,7 +232,7 @@ UNWIND_INLINE bool hotspot_take_rule(struct unwind_state *s, struct hotspot_walk
 	       (w->is_linked || rule->bp_off * UNWIND_BP_UNIT == -16);
 }
 
-/* Returns the caller's stack pointer as the interpreter or an adapter has it, else sp. */
+/* Returns the caller's stack pointer from x13 or x19; sp if that isn't less than max above sp. */
 UNWIND_INLINE __u64 hotspot_sender(const struct unwind_state *s, const struct hotspot_walk *w,
 				   __u32 max)
 {
@@ -240,7 +243,10 @@ UNWIND_INLINE __u64 hotspot_sender(const struct unwind_state *s, const struct ho
 	return sender - s->sp < max && !(sender & 15) ? sender : s->sp;
 }
 
-/* The caller's stack begins at its sp as it was, once that is saved. */
+/*
+ * The caller's stack begins at the stack pointer that the adapter has saved, before that at sp.
+ * Returns false without registers.
+ */
 UNWIND_INLINE bool hotspot_judge_adapter(struct unwind_state *s, struct hotspot_walk *w)
 {
 	hotspot_judge_bare(w);
@@ -251,8 +257,8 @@ UNWIND_INLINE bool hotspot_judge_adapter(struct unwind_state *s, struct hotspot_
 /* ---- interpreted methods ---- */
 
 /*
- * Returns the caller's stack pointer where an interpreted method is entered, or left: there, x20
- * has it until sp gets it.
+ * Returns the caller's stack pointer at an interpreted method's beginning or end: x13 or x19 has it
+ * at the beginning, "and sp, x20, #-16" sets it at the end, and at "ret" sp is it.
  */
 UNWIND_INLINE __u64 hotspot_find_sender(struct unwind_state *s, const struct hotspot_walk *w)
 {
@@ -266,7 +272,10 @@ UNWIND_INLINE __u64 hotspot_find_sender(struct unwind_state *s, const struct hot
 	return hotspot_sender(s, w, HOTSPOT_FRAME_MAX);
 }
 
-/* Before a method's first call, x30 has the return address; x29 may already point to its frame. */
+/*
+ * x30 has the return address, since the method has not called anything. If the record at x29 has
+ * the same one, the method has made its frame, and the caller's x29 is in the record.
+ */
 UNWIND_INLINE int hotspot_leave_entry(struct unwind_state *s, struct hotspot_walk *w)
 {
 	struct unwind_frame_record record;
@@ -283,9 +292,9 @@ UNWIND_INLINE int hotspot_leave_entry(struct unwind_state *s, struct hotspot_wal
 }
 
 /*
- * What the interpreter calls, or is called by, leaves an address of the interpreter in x30: x29
- * points to the frame, or to that of the direct caller. Called by other code, a method has its
- * frame once the frame has this address and the method's position is in x22.
+ * True if x30 leads to the interpreter, which has called a routine or an interpreted method: in the
+ * latter's first instructions, x29 points to the caller's frame, so the method itself is missing.
+ * Also true if x30 is the frame's return address, and x22 is in the method's bytecode.
  */
 UNWIND_INLINE bool hotspot_has_frame(const struct unwind_state *s, const struct hotspot_walk *w)
 {

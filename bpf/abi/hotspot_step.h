@@ -25,26 +25,35 @@ UNWIND_INLINE void hotspot_note_pc(struct unwind_state *s, struct hotspot_walk *
 UNWIND_INLINE bool hotspot_follows_call(struct unwind_state *s, struct hotspot_walk *w,
 					__u64 address);
 
-/* Calls hotspot_part(): in the kernel a function of its own, which the verifier checks once. */
-UNWIND_INLINE __u32 hotspot_run(struct unwind_state *s, struct hotspot_walk *w, __u32 part,
-				__u32 at);
+/* Calls hotspot_loop(): in the kernel it is a global function, so that it is verified once. */
+UNWIND_INLINE __u32 hotspot_run_loop(struct unwind_state *s, struct hotspot_walk *w, __u32 loop,
+				     __u32 at);
 
-/* ---- what the architecture's part has ---- */
-
-/* Runs a part of a step, whose loops are many instructions to the verifier. */
-UNWIND_INLINE __u32 hotspot_part(struct unwind_state *s, struct hotspot_walk *w, __u32 part,
-				 __u32 at);
+/* ---- defined by hotspot_x86.h and hotspot_arm64.h ---- */
 
 /*
- * Set the frame's state (to_cfa, has_saved_bp, is_linked): of a compiled method at an interrupted
- * instruction; of one that has called a stub, and may have pushed something before; of code that
- * moves nothing on the stack; of an adapter between compiled and interpreted code, which moves
- * arguments (false: unknown); and by a stub's rule (false: the rule is of another kind).
+ * Runs one of the loops over code (enum hotspot_loop), which are many instructions to the verifier.
+ * at, and the result, depend on the loop.
  */
+UNWIND_INLINE __u32 hotspot_loop(struct unwind_state *s, struct hotspot_walk *w, __u32 loop,
+				 __u32 at);
+
+/* Sets the frame's state (to_cfa, has_saved_bp, is_linked) at an interrupted instruction. */
 UNWIND_INLINE void hotspot_judge_interrupted(struct unwind_state *s, struct hotspot_walk *w);
+
+/* Adds to to_cfa what a method has pushed before it called a stub. */
 UNWIND_INLINE void hotspot_judge_caller(struct unwind_state *s, struct hotspot_walk *w);
+
+/* Sets the state of code that moves nothing on the stack. */
 UNWIND_INLINE void hotspot_judge_bare(struct hotspot_walk *w);
+
+/*
+ * Sets the state of an adapter between compiled and interpreted code, which moves arguments. False:
+ * unknown.
+ */
 UNWIND_INLINE bool hotspot_judge_adapter(struct unwind_state *s, struct hotspot_walk *w);
+
+/* Sets the state by a stub's rule. False: the rule is of another kind. */
 UNWIND_INLINE bool hotspot_take_rule(struct unwind_state *s, struct hotspot_walk *w,
 				     const struct unwind_rule *rule);
 
@@ -54,7 +63,7 @@ UNWIND_INLINE bool hotspot_take_rule(struct unwind_state *s, struct hotspot_walk
  */
 UNWIND_INLINE int hotspot_leave_entry(struct unwind_state *s, struct hotspot_walk *w);
 
-/* Returns true if an interrupted instruction of the interpreter runs the complete frame at bp. */
+/* Returns true if bp points to a complete frame, which the interrupted interpreter works on. */
 UNWIND_INLINE bool hotspot_has_frame(const struct unwind_state *s, const struct hotspot_walk *w);
 
 /* Returns the position in the bytecode that the interpreter works at. */
@@ -144,7 +153,7 @@ UNWIND_INLINE bool hotspot_take_blob(struct hotspot_walk *w, __u64 block)
 	w->end = l->has_code_addresses ? hotspot_u64(w, code_end)
 				       : w->blob + hotspot_u32(w, code_end);
 	w->frame_bytes = hotspot_u32(w, frame_words) * 8;
-	if (w->frame_bytes >= 1 << 20)
+	if (w->frame_bytes >= HOTSPOT_FRAME_MAX)
 		w->frame_bytes = 0;
 	w->compile_id = hotspot_u32(w, compile_id);
 	w->method = hotspot_u64(w, method);
@@ -213,10 +222,16 @@ UNWIND_INLINE int hotspot_arrive(struct unwind_state *s, __u64 ip, __u64 sp, __u
 	return unwind_arrive(s, ip, sp, bp);
 }
 
-/* Moves to the caller by the register that calls leave the return address in. */
+/* Returns the return address that x30 has in frame 0 (arm64). */
+UNWIND_INLINE __u64 hotspot_link(const struct unwind_state *s)
+{
+	return unwind_code_address(unwind_link_of(&s->regs));
+}
+
+/* Moves to the caller by x30. */
 UNWIND_INLINE int hotspot_leave_by_link(struct unwind_state *s, struct hotspot_walk *w, __u64 cfa)
 {
-	__u64 address = unwind_code_address(unwind_link_of(&s->regs));
+	__u64 address = hotspot_link(s);
 
 	if (!s->has_registers || !hotspot_follows_call(s, w, address) ||
 	    (w->method && !hotspot_has(&w->layout, address)))
@@ -234,7 +249,7 @@ UNWIND_INLINE int hotspot_leave(struct unwind_state *s, struct hotspot_walk *w, 
 	__u64 cfa = s->sp + w->to_cfa;
 	struct unwind_frame_record saved;
 
-	if (UNWIND_HAS_LINK && w->is_linked)
+	if (UNWIND_IS_ARM64 && w->is_linked)
 		return hotspot_leave_by_link(s, w, cfa);
 	if (!w->to_cfa)
 		return UNWIND_BAD_RULE;

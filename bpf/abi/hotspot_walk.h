@@ -99,7 +99,7 @@ UNWIND_INLINE void hotspot_identify(struct hotspot_walk *w)
 
 /* ---- stubs, and calls from C++ ---- */
 
-/* Leaves the call stub's frame by rbp. */
+/* Leaves the call stub's frame by the frame pointer. */
 UNWIND_INLINE int hotspot_leave_by_bp(struct unwind_state *s)
 {
 	struct unwind_frame_record record;
@@ -187,7 +187,7 @@ UNWIND_INLINE int hotspot_leave_stub(struct unwind_state *s, struct hotspot_walk
 
 UNWIND_INLINE bool hotspot_read_frame(struct unwind_state *s, struct hotspot_walk *w)
 {
-	return s->bp >= s->sp && s->bp - s->sp < (1 << 20) && !(s->bp & 7) &&
+	return s->bp >= s->sp && s->bp - s->sp < HOTSPOT_FRAME_MAX && !(s->bp & 7) &&
 	       unwind_read(s, w->words, sizeof(w->words), s->bp - HOTSPOT_FRAME_BELOW);
 }
 

@@ -17,8 +17,8 @@
 #define HOTSPOT_VECTORS	     256 /* bytes of all vector registers' halves */
 #define HOTSPOT_POPS	     8
 
-/* The parts of a step: see hotspot_part(). */
-enum hotspot_part_x86 {
+/* Loops over code: see hotspot_run_loop(). */
+enum hotspot_loop {
 	HOTSPOT_RETURNS,
 	HOTSPOT_FIND_SUB,
 	HOTSPOT_FIND_MOVE,
@@ -42,7 +42,6 @@ UNWIND_INLINE __u64 hotspot_r13(const struct unwind_state *s)
 	return unwind_register(&s->regs, 13);
 }
 
-/* Returns the position in the bytecode that the interpreter works at. */
 UNWIND_INLINE __u64 hotspot_position_register(const struct unwind_state *s)
 {
 	return hotspot_r13(s);
@@ -50,10 +49,6 @@ UNWIND_INLINE __u64 hotspot_position_register(const struct unwind_state *s)
 
 /* ---- compiled methods ---- */
 
-/*
- * Returns true for a return address: one after a call, or one to which frames return without a
- * call.
- */
 UNWIND_INLINE bool hotspot_follows_call(struct unwind_state *s, struct hotspot_walk *w,
 					__u64 address)
 {
@@ -182,8 +177,8 @@ UNWIND_INLINE void hotspot_find_dropped(struct unwind_state *s, struct hotspot_w
 	w->moved = (first & 0xff) == 0x58 || first == 0x58242cd9 ? 8 : 0;
 	w->dropped = w->moved;
 	for (int i = 0; i < HOTSPOT_MOVES; i++) {
-		at = hotspot_run(s, w, HOTSPOT_FIND_MOVE, at);
-		hotspot_run(s, w, HOTSPOT_FOLLOW_MOVE, at);
+		at = hotspot_run_loop(s, w, HOTSPOT_FIND_MOVE, at);
+		hotspot_run_loop(s, w, HOTSPOT_FOLLOW_MOVE, at);
 		at += 4;
 	}
 }
@@ -243,11 +238,12 @@ UNWIND_INLINE void hotspot_judge(struct unwind_state *s, struct hotspot_walk *w)
 	if (!unwind_read(s, w->code, HOTSPOT_CODE_BYTES, is_early ? entry : s->ip))
 		w->to_cfa = 0;
 	else if (is_early)
-		hotspot_judge_prologue(w, hotspot_run(s, w, HOTSPOT_FIND_SUB, 0), s->ip - entry);
+		hotspot_judge_prologue(w, hotspot_run_loop(s, w, HOTSPOT_FIND_SUB, 0),
+				       s->ip - entry);
 	else
-		hotspot_judge_body(w, hotspot_run(s, w, HOTSPOT_RETURNS, 0),
+		hotspot_judge_body(w, hotspot_run_loop(s, w, HOTSPOT_RETURNS, 0),
 				   hotspot_code(w, 0) == 0x5d &&
-					   hotspot_run(s, w, HOTSPOT_RETURNS, 1));
+					   hotspot_run_loop(s, w, HOTSPOT_RETURNS, 1));
 }
 
 /* Returns the number of bytes that a slow path has pushed, by the "pop"s after its call. */
@@ -331,7 +327,7 @@ UNWIND_INLINE bool hotspot_judge_dropped(struct unwind_state *s, struct hotspot_
 	if (hotspot_is_early(w, s->ip))
 		return false;
 	if (w->layout.has_x87 && hotspot_saves(w))
-		saved = hotspot_run(s, w, HOTSPOT_FIND_SAVED, 0);
+		saved = hotspot_run_loop(s, w, HOTSPOT_FIND_SAVED, 0);
 	if (saved)
 		w->dropped = (__s32)saved;
 	else
@@ -371,14 +367,14 @@ UNWIND_INLINE void hotspot_judge_caller(struct unwind_state *s, struct hotspot_w
 {
 	if (unwind_read(s, w->code, HOTSPOT_CODE_BYTES, s->ip))
 		w->to_cfa += w->layout.has_x87 && hotspot_is_x87(w)
-				     ? hotspot_run(s, w, HOTSPOT_FIND_SAVED, 0)
+				     ? hotspot_run_loop(s, w, HOTSPOT_FIND_SAVED, 0)
 				     : hotspot_pushed_bytes(w);
 }
 
-UNWIND_INLINE __u32 hotspot_part(struct unwind_state *s, struct hotspot_walk *w, __u32 part,
+UNWIND_INLINE __u32 hotspot_loop(struct unwind_state *s, struct hotspot_walk *w, __u32 loop,
 				 __u32 at)
 {
-	switch (part) {
+	switch (loop) {
 	case HOTSPOT_RETURNS:
 		return hotspot_returns(w, at);
 	case HOTSPOT_FIND_SUB:
@@ -406,7 +402,7 @@ UNWIND_INLINE bool hotspot_take_rule(struct unwind_state *s, struct hotspot_walk
 	w->has_saved_bp = rule->bp_kind == UNWIND_BP_AT_CFA;
 	w->bp_off = rule->bp_off;
 	return (rule->kind == UNWIND_BP || rule->kind == UNWIND_SP) && base >= s->sp &&
-	       base - s->sp < 1 << 20;
+	       base - s->sp < HOTSPOT_FRAME_MAX;
 }
 
 UNWIND_INLINE void hotspot_judge_bare(struct hotspot_walk *w)
@@ -476,10 +472,6 @@ UNWIND_INLINE int hotspot_leave_new_frame(struct unwind_state *s, struct hotspot
 	return hotspot_arrive(s, record.return_address, sp, record.bp);
 }
 
-/*
- * Leaves the interpreter, or an adapter of method handles, where rbp doesn't point to a frame of
- * its own.
- */
 UNWIND_INLINE int hotspot_leave_entry(struct unwind_state *s, struct hotspot_walk *w)
 {
 	__u64 ip, sp;

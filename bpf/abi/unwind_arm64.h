@@ -16,7 +16,7 @@ UNWIND_INLINE __u64 unwind_register(const struct unwind_regs *regs, __u32 number
 }
 
 #define UNWIND_RETURN_BYTES 0
-#define UNWIND_SAVED_ABOVE  4096 /* limit of bytes between a frame record and the caller's */
+#define UNWIND_RECORD_ABOVE 4096 /* limit of bytes from sp to the frame record */
 #define UNWIND_MAX_PUSHED   0
 
 /* Removes the signature of a return address: see unwind_address_bits(). */
@@ -65,14 +65,15 @@ UNWIND_INLINE int unwind_leave_by_link(struct unwind_state *s, const struct unwi
 }
 
 /*
- * Finds the CFA by the frame record that x29 points to, if code without a rule was called, which
- * may have saved registers above its own record (V8's JSEntry). Compilers for arm64 keep x29 so.
+ * Corrects the CFA after a step along a frame record without a rule. That code may have saved
+ * registers above its record (V8's JSEntry saves 144 bytes), so sp is too low. If the caller's rule
+ * says that it has saved x29 and x30 as a pair, x29 points to that pair, as compilers set it.
  */
 UNWIND_INLINE void unwind_correct_cfa(struct unwind_state *s, const struct unwind_rule *rule,
 				      __u64 *cfa)
 {
 	if (rule->kind != UNWIND_SP || rule->extra_place != UNWIND_RA_BEHIND_BP ||
-	    rule->bp_kind != UNWIND_BP_AT_CFA || s->bp - s->sp >= UNWIND_SAVED_ABOVE)
+	    rule->bp_kind != UNWIND_BP_AT_CFA || s->bp - s->sp >= UNWIND_RECORD_ABOVE)
 		return;
 	unwind_use_bp(s);
 	*cfa = s->bp - rule->bp_off * UNWIND_BP_UNIT;

@@ -187,7 +187,7 @@ struct unwind_state {
 	bool uses_extra;
 	bool knows_returns; /* the slot's struct unwind_returns belongs to this walk */
 	bool is_framed;	    /* the last step followed a frame record without a rule */
-	bool sp_is_guess;   /* arm64: so did the step to this frame; sp may be lower than it was */
+	bool sp_is_guess;   /* arm64: sp comes from a record without a rule, and may be too low */
 	/* locations from which bp and extra were read: an address, UNWIND_OWN or UNWIND_NOWHERE */
 	__u64 bp_at, extra_at;
 	__u32 recorder; /* for unwind_note(); 0: recording has ended */

@@ -9,7 +9,7 @@
 #define UNWIND_ARCH	     "abi/unwind_x86.h"
 #define HOTSPOT_ARCH	     "abi/hotspot_x86.h"
 #define UNWIND_EXTRA	     3 /* rbx: tracked besides rsp and rbp */
-#define UNWIND_HAS_LINK	     0 /* calls push the return address */
+#define UNWIND_IS_ARM64	     0
 #define unwind_link_of(regs) ((void)(regs), 0ULL)
 #define UNWIND_BP_UNIT	     1
 #define UNWIND_RECORD_BELOW  0
@@ -27,7 +27,7 @@ struct unwind_regs {
 #define UNWIND_ARCH	     "abi/unwind_arm64.h"
 #define HOTSPOT_ARCH	     "abi/hotspot_arm64.h"
 #define UNWIND_EXTRA	     30 /* x30: tracked besides sp and x29 */
-#define UNWIND_HAS_LINK	     1	/* calls leave the return address in x30 */
+#define UNWIND_IS_ARM64	     1
 #define unwind_link_of(regs) ((regs)->link)
 #define UNWIND_BP_UNIT	     8 /* unit of unwind_rule.bp_off in bytes */
 /* distance below sp at which a frame record may lie: Go's is one word below */

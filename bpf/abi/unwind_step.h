@@ -81,6 +81,7 @@ UNWIND_INLINE int unwind_resume(struct unwind_state *s, __u64 ip, __u64 sp, __u6
 	s->ip_is_exact = true;
 	s->is_behind_signal = true;
 	s->sp_may_stay = false;
+	s->sp_is_guess = false;
 	s->has_registers = false;
 	s->has_extra = true;
 	return UNWIND_GOES_ON;

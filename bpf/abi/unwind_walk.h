@@ -234,7 +234,7 @@ UNWIND_INLINE int unwind_follow_record(struct unwind_state *s,
 	s->is_framed = true;
 	s->bp_at = s->bp;
 	reason = unwind_arrive(s, record->return_address, s->bp + sizeof(*record), record->bp);
-	s->sp_is_guess = true;
+	s->sp_is_guess = UNWIND_IS_ARM64;
 	return reason;
 }
 

@@ -227,7 +227,7 @@ V8_INLINE bool v8_follows_call(struct v8_walk *w, __u64 address)
 	if (address < 8 || address >> 48 || !v8_read(w, code, 8, address - 8))
 		return false;
 	last = w->words[0] >> 32;
-	if (UNWIND_HAS_LINK)
+	if (UNWIND_IS_ARM64)
 		return last >> 26 == 0x25 || (last & 0xfffffc1f) == 0xd63f0000;
 	return code[3] == 0xe8 || (code[6] == 0xff && (code[7] & 0xf8) == 0xd0) ||
 	       (code[5] == 0xff && (code[6] & 0xf8) == 0x50) ||
@@ -235,7 +235,7 @@ V8_INLINE bool v8_follows_call(struct v8_walk *w, __u64 address)
 }
 
 /*
- * Returns the return address of a leaf that runs in its caller's frame: in the link register, or on
+ * Returns the return address of a leaf that runs in its caller's frame: on arm64 in x30, else on
  * top of the stack, or below the frame pointer that it has just pushed. Another leaf may have any
  * words there: the loader checks where the address leads. Marked by V8_IS_RETURN; 0: none.
  */
@@ -243,7 +243,7 @@ V8_INLINE __u64 v8_return_of_leaf(struct v8_walk *w, __u64 sp, __u64 link)
 {
 	__u64 top, next;
 
-	if (UNWIND_HAS_LINK)
+	if (UNWIND_IS_ARM64)
 		return v8_follows_call(w, link) ? link | V8_IS_RETURN : 0;
 	if (!v8_read(w, w->words, 16, sp))
 		return 0;

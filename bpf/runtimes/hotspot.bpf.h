@@ -193,18 +193,18 @@ static __always_inline void hotspot_note_pc(struct unwind_state *s, struct hotsp
 		scratch->def.words[(scratch->def.n_words - 1) & (STACK_DEPTH - 1)] = pc;
 }
 
-__noinline int hotspot_part_of(__u32 slot, __u32 part, __u32 at)
+__noinline int hotspot_loop_of(__u32 slot, __u32 loop, __u32 at)
 {
 	struct stack_scratch *scratch = stack_scratch_of(slot);
 	struct hotspot_walk *w = hotspot_walk_of(slot);
 
-	return w && scratch ? hotspot_part(&scratch->walk, w, part, at) : 0;
+	return w && scratch ? hotspot_loop(&scratch->walk, w, loop, at) : 0;
 }
 
-static __always_inline __u32 hotspot_run(struct unwind_state *s, struct hotspot_walk *w, __u32 part,
-					 __u32 at)
+static __always_inline __u32 hotspot_run_loop(struct unwind_state *s, struct hotspot_walk *w,
+					      __u32 loop, __u32 at)
 {
-	return hotspot_part_of(w->slot, part, at);
+	return hotspot_loop_of(w->slot, loop, at);
 }
 
 static __always_inline const struct unwind_rule *hotspot_find_rule(struct unwind_state *s,

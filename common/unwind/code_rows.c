@@ -7,7 +7,7 @@
  * leave x29 and x30 alone, call nothing, and change sp by immediates. After any other change of sp,
  * and at code reached in two different states, the state is unknown.
  *
- * In an image, symbols mark the beginnings of functions; in a gap, which may have none, a function
+ * In an image, symbols mark the beginnings of functions; in a gap or stub without them, a function
  * begins after the end of a path, unless its code was already reached. Tables of constants between
  * functions look like instructions; at worst they make the code after them unknown. Instructions
  * are encoded as in the Arm Architecture Reference Manual, C4.1.
@@ -334,7 +334,7 @@ static void begin_in_turn(struct text *text)
 	}
 }
 
-static void find_rows(struct cfi_table *t, struct text *text)
+static void derive_rows(struct cfi_table *t, struct text *text)
 {
 	begin_text(text);
 	begin_in_turn(text);
@@ -348,7 +348,7 @@ void code_rows_fill_code(struct cfi_table *t, const uint8_t *code, size_t bytes)
 
 	text.words = mem_zalloc(text.count + 1, sizeof(*text.words));
 	memcpy(text.words, code, text.count * sizeof(*text.words));
-	find_rows(t, &text);
+	derive_rows(t, &text);
 	end_text(&text);
 }
 
@@ -357,7 +357,7 @@ static void fill_gap(struct cfi_table *t, struct text *text)
 	uint64_t end = text->vaddr + text->count * ARM64_INSN_BYTES;
 	struct cfi_table found = {};
 
-	find_rows(&found, text);
+	derive_rows(&found, text);
 	if (found.count && cfi_vaddr(&found, found.count - 1) == end)
 		found.count--;
 	cfi_fill_gap_from(t, &found, found.count, end);

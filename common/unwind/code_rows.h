@@ -20,7 +20,10 @@ void code_rows_fill_image(struct cfi_table *t, const struct elf64 *elf);
 /* Fills gaps between the rows of a table compiled from the file. */
 void code_rows_fill_gaps(struct cfi_table *t, const struct elf64 *elf);
 
-/* Fills the empty table with the rows of code, at offsets from its beginning. */
+/*
+ * Fills the empty table with rows of code without symbols, at offsets from its first byte; with
+ * none if it jumps by a register.
+ */
 void code_rows_fill_code(struct cfi_table *t, const uint8_t *code, size_t bytes);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How far the caller's stack is at each instruction of methods that HotSpot compiles for arm64. */
+/* Checks the distance to the caller's stack at each instruction of methods compiled for arm64. */
 #include <string.h>
 
 #define unwind_read(s, to, size, at) ((void)(s), (void)(to), (void)(size), (void)(at), false)
@@ -44,9 +44,10 @@ static void hotspot_note_pc(struct unwind_state *s, struct hotspot_walk *walk, _
 	(void)pc;
 }
 
-static __u32 hotspot_run(struct unwind_state *s, struct hotspot_walk *walk, __u32 part, __u32 at)
+static __u32 hotspot_run_loop(struct unwind_state *s, struct hotspot_walk *walk, __u32 loop,
+			      __u32 at)
 {
-	return hotspot_part(s, walk, part, at);
+	return hotspot_loop(s, walk, loop, at);
 }
 
 static void put(const uint32_t *code, size_t bytes)
@@ -60,7 +61,7 @@ static const uint32_t large_beginning[] = { HOTSPOT_STP_DOWN, MOV_X8_32, HOTSPOT
 
 static const struct {
 	const uint32_t *code;
-	uint32_t bytes; /* that have run */
+	uint32_t bytes; /* of code that have run */
 	uint32_t found;
 	int32_t moved;
 } beginnings[] = {
@@ -78,7 +79,7 @@ TEST(a_frame_is_made_step_by_step)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++) {
 		put(beginnings[i].code, sizeof(small_beginning));
-		CHECK_EQ(hotspot_run(NULL, &w, HOTSPOT_FOLLOW_PROLOGUE, beginnings[i].bytes),
+		CHECK_EQ(hotspot_run_loop(NULL, &w, HOTSPOT_FOLLOW_PROLOGUE, beginnings[i].bytes),
 			 beginnings[i].found);
 		CHECK_EQ(w.moved, beginnings[i].moved);
 	}
@@ -97,7 +98,7 @@ static const struct {
 	/* a large one: the stack, then the pair */
 	{ { ADD_SP_8192, ADD_SP_48, HOTSPOT_LDP_UP, HOTSPOT_RET }, HOTSPOT_BY_RECORD, 8256, 8240 },
 	{ { HOTSPOT_LDP_UP, HOTSPOT_RET }, HOTSPOT_BY_RECORD, 16, 0 },
-	/* what is pushed goes before; calls are passed, jumps are not */
+	/* pushed words are dropped before the frame; a call is followed, a jump ends the way */
 	{ { BLR_X8, POP_X0_X2, LDP_AT_32, ADD_SP_48, HOTSPOT_RET }, HOTSPOT_BY_RECORD, 80, 32 },
 	{ { POP_Q0_Q1, POP_X0_X2, POP_X1, B_BACK }, 0, 80, 80 },
 	{ { PUSH_X0_X2, PUSH_Q0_Q1, BLR_X8, POP_Q0_Q1, POP_X0_X2, B_BACK }, 0, 0, 0 },
@@ -109,7 +110,7 @@ TEST(the_way_to_a_methods_end_shows_its_caller)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
 		put(ends[i].code, sizeof(ends[i].code));
-		CHECK_EQ(hotspot_run(NULL, &w, HOTSPOT_FOLLOW_BODY, 0), ends[i].found);
+		CHECK_EQ(hotspot_run_loop(NULL, &w, HOTSPOT_FOLLOW_BODY, 0), ends[i].found);
 		CHECK_EQ(w.moved, ends[i].moved);
 		CHECK_EQ(w.dropped, ends[i].dropped);
 	}

@@ -292,7 +292,7 @@ static bool walk(const struct go_goroutines *g, struct slot *slot)
 	unwind_begin(&w.state);
 	w.state.ip_is_exact = is_entry(g->p, slot->pc);
 	w.state.has_registers = false;
-	w.state.has_extra = UNWIND_HAS_LINK && w.state.ip_is_exact;
+	w.state.has_extra = UNWIND_IS_ARM64 && w.state.ip_is_exact;
 	w.state.extra = slot->link;
 	return walk_out(&w) && begins_at(&w, g_word(slot->before, g->layout->startpc));
 }

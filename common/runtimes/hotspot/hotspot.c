@@ -52,16 +52,16 @@ static uint32_t find_entry_offset(const uint8_t *code, size_t n)
 	for (size_t i = 0; i + 2 * sizeof(uint32_t) <= n; i++) {
 		uint32_t word = load_u32(code + i);
 
-		if (UNWIND_HAS_LINK && (word & 0xffc003ff) == 0xf9400388 &&
+		if (UNWIND_IS_ARM64 && (word & 0xffc003ff) == 0xf9400388 &&
 		    load_u32(code + i + sizeof(word)) == 0x9100011f)
 			return (word >> 10 & 0xfff) * WORD;
-		if (!UNWIND_HAS_LINK && (word & 0xffffff) == 0xa78b49)
+		if (!UNWIND_IS_ARM64 && (word & 0xffffff) == 0xa78b49)
 			return load_u32(code + i + 3);
 	}
 	return 0;
 }
 
-/* Reads the location from the stubs: 21 to 24 don't export it. */
+/* Reads thread_entry from the code of the stubs: JDK 21 to 24 don't export it. */
 static bool read_entry_offset(const struct stub_search *s)
 {
 	uint8_t code[CODE_BYTES];
@@ -161,7 +161,7 @@ static bool find_in_blocks(const struct stub_search *s, uint64_t dtv, uint64_t t
 	return false;
 }
 
-/* Finds the variable by the thread pointer: the beginning or end of struct pthread. */
+/* Finds the variable by the thread pointer: struct pthread begins there, on arm64 it ends there. */
 static bool find_location(const struct stub_search *s, uint64_t thread)
 {
 	const struct hotspot_fields *f = &s->vm->fields;
@@ -196,14 +196,14 @@ static bool find_thread(const struct stub_search *s, uint64_t bias)
 	return n_same >= 2;
 }
 
-/* Adds all of this to a process's layout, or nothing if the machine has not made all of it yet. */
+/* Adds all of this to a process's layout, or nothing if the JVM has not created all of it yet. */
 static void hotspot_continuation_find(const struct hotspot_vm *vm,
 				      const struct runtime_instance *instance,
 				      struct hotspot_layout *layout)
 {
 	const struct hotspot_fields *f = &vm->fields;
 	struct stub_search s = { vm, instance->pid, layout,
-				 UNWIND_HAS_LINK ? instance->thread_bytes : 0 };
+				 UNWIND_IS_ARM64 ? instance->thread_bytes : 0 };
 
 	if (vm->version < SINCE || !f->threads || f->threads_length < 0 || f->threads_data < 0 ||
 	    f->thread_os < 0 || f->os_pthread < 0)

@@ -32,9 +32,9 @@ static void hotspot_note_pc(struct unwind_state *s, struct hotspot_walk *w, __u6
 	frame_of(w)->leaving->pc = pc;
 }
 
-static __u32 hotspot_run(struct unwind_state *s, struct hotspot_walk *w, __u32 part, __u32 at)
+static __u32 hotspot_run_loop(struct unwind_state *s, struct hotspot_walk *w, __u32 loop, __u32 at)
 {
-	return hotspot_part(s, w, part, at);
+	return hotspot_loop(s, w, loop, at);
 }
 
 static const struct unwind_rule *hotspot_find_rule(struct unwind_state *s, struct hotspot_walk *w,

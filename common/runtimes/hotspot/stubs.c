@@ -44,8 +44,8 @@ static bool is_jumped_to(const struct hotspot_blob *blob)
 }
 
 /*
- * Returns true for stubs that begin with a call. Others are jumped to from anywhere; adapters move
- * the return address; a continuation's stubs are on another stack.
+ * Returns true for stubs that are entered by a call. Others are jumped to from anywhere; adapters
+ * move the return address; a continuation's stubs are on another stack.
  */
 static bool is_wanted(const struct hotspot_blob *blob)
 {
@@ -73,8 +73,8 @@ static uint8_t *read_code(pid_t pid, uint64_t begin, size_t bytes)
 	return NULL;
 }
 
-/* Adds the rules of a stub's code. */
-static void add_code(const struct hotspot_blob *blob, const uint8_t *code, struct visit *visit)
+/* Adds the rules that are derived from a stub's instructions. */
+static void add_derived(const struct hotspot_blob *blob, const uint8_t *code, struct visit *visit)
 {
 	struct x86_code stub = { .code = code,
 				 .bytes = blob->end - blob->begin,
@@ -83,7 +83,7 @@ static void add_code(const struct hotspot_blob *blob, const uint8_t *code, struc
 				 .has_frame = blob->frame_bytes };
 	struct cfi_table rows = {};
 
-	if (!UNWIND_HAS_LINK) {
+	if (!UNWIND_IS_ARM64) {
 		x86_rows_derive(&stub, add_at, visit);
 		return;
 	}
@@ -102,8 +102,8 @@ static void add_stub(const struct hotspot_blob *blob, pid_t pid, const struct ru
 	static const struct unwind_rule gap = { .kind = UNWIND_GAP };
 	static const struct unwind_rule at_call = {
 		.kind = UNWIND_SP,
-		.cfa_off = UNWIND_HAS_LINK ? 0 : WORD,
-		.extra_place = UNWIND_HAS_LINK ? UNWIND_RA_IN_LINK : 0,
+		.cfa_off = UNWIND_IS_ARM64 ? 0 : WORD,
+		.extra_place = UNWIND_IS_ARM64 ? UNWIND_RA_IN_LINK : 0,
 	};
 	size_t bytes = blob->end - blob->begin;
 	struct visit visit = { blob->begin, rows };
@@ -112,7 +112,7 @@ static void add_stub(const struct hotspot_blob *blob, pid_t pid, const struct ru
 	if (is_frameless(blob))
 		add_at(0, &at_call, &visit);
 	else if (code)
-		add_code(blob, code, &visit);
+		add_derived(blob, code, &visit);
 	add_at(bytes, &gap, &visit);
 	free(code);
 }

@@ -303,10 +303,10 @@ static bool fill_layout(struct hotspot_layout *l, const struct hotspot_fields *f
 		return false;
 	l->header_bytes = (uint16_t)f->header_bytes;
 	l->block_used = (uint16_t)f->block_used;
-	l->bcp_words = version == 8 ? 7 : 8 + UNWIND_HAS_LINK;
+	l->bcp_words = version == 8 ? 7 : UNWIND_IS_ARM64 ? 9 : 8;
 	l->sender_is_x19 = version >= 19;
 	l->is_complete_short = version >= 23;
-	l->has_x87 = version == 8 && !UNWIND_HAS_LINK;
+	l->has_x87 = version == 8 && !UNWIND_IS_ARM64;
 	return fill_blob(l, f) && fill_names(l, f);
 }
 

@@ -118,7 +118,7 @@ static void name_frame(struct naming *naming, size_t i)
 	fingerprint = v8_fingerprint(w);
 	define(w, thread->tgid);
 	thread->definer.define(&w->def.def, sizeof(w->def), thread->definer.arg);
-	index = i ? 0 : v8_return_of_leaf(w, thread->sps[0], 0);
+	index = i ? 0 : v8_return_of_leaf(w, thread->sps[0], 0 /* x30 is unknown */);
 	if (!index && thread->lines)
 		index = v8_offset(slots[0]);
 	push(naming, i, v8_function_word(fingerprint), index);
