@@ -8,7 +8,7 @@ UNITS   := $(patsubst %.c,$(O)/%,$(filter-out $(UNITS_NOT_$(ARCH)),$(wildcard te
 LIVES   := $(patsubst %.c,$(O)/%,$(wildcard tests/live/*_test.c))
 FUZZERS := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/*_fuzz.c))
 
-.PHONY: check check-san check-readers soak churn faults test test-all test-deps test-all-deps test-files live live-own live-alone live-others live-files \
+.PHONY: check check-san check-others check-readers soak churn faults test test-all test-deps test-all-deps test-files live live-own live-alone live-others live-files \
 	lint lint-files lint-whole fuzz fuzz-files oracle v8-oracle check-cfi check-symbols \
 	vm vm-files vm-oracle vm-python vm-java vm-v8 vm-deps arm64-deps rescue-test package-deps formats-test formats-deps \
 	browser-test browser-deps
@@ -212,6 +212,9 @@ READER_FLOORS := base elf process probes output symbols runtimes unwind
 READERS       := $(filter-out $(UNITS_NOT_$(ARCH)),tests/unit/folded_test.c $(shell grep -l -E \
 		 '^\#include "(elf|process|probes|runtimes|symbols|unwind)/' $$(grep -L -E \
 		 '^\#include "(modules|run|stacks|$(subst $() ,|,$(TOOL_FOLDERS)))/' tests/unit/*_test.c)))
+
+check-others: ## that without what "make check-readers" runs
+	$(SAN_MAKE) check UNITS='$(patsubst tests/%.c,$(O)/san/tests/%,$(filter-out $(READERS),$(UNITS:$(O)/%=%.c)))'
 
 check-readers: ## the part of that which reads hostile bytes
 	$(SAN_MAKE) LIB='$(O)/san/libreaders.a' SOURCES='$(wildcard $(foreach floor,$(READER_FLOORS),common/$(floor)/*.c common/$(floor)/*/*.c))' \
