@@ -26,12 +26,12 @@ static inline bool arm64_is_call(uint32_t word)
 	       (arm64_goes_to_register(word) && (word & 0x00600000U) == 0x00200000U);
 }
 
-/* Returns true for instructions that never fall through: b, br, ret, udf, brk. */
+/* Returns true for instructions that never fall through: b, br, ret, udf, brk, dcps1. */
 static inline bool arm64_ends_path(uint32_t word)
 {
 	return (word & 0xfc000000U) == 0x14000000U ||
 	       (arm64_goes_to_register(word) && !arm64_is_call(word)) || word < 0x10000U ||
-	       (word & 0xffe0001fU) == 0xd4200000U;
+	       (word & 0xffe0001fU) == 0xd4200000U || (word & 0xffe0001fU) == 0xd4a00001U;
 }
 
 /* Returns the distance to a direct branch's or call's target, in instructions; 0: neither. */

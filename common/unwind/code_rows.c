@@ -47,7 +47,8 @@ struct text {
 	uint32_t *found; /* indices of reached instructions, in order of discovery */
 	size_t count, n_todo, n_found;
 	uint64_t vaddr;
-	bool is_odd;	  /* an instruction contradicts the tracked state */
+	bool is_odd;  /* an instruction contradicts the tracked state */
+	bool is_stub; /* indirect jumps in a frame lead to the code after them: unrolled loops */
 	bool is_computed; /* an indirect jump may stay in the function */
 };
 
@@ -202,7 +203,11 @@ static void reach_successors(struct text *text, uint32_t index)
 	int64_t distance = arm64_branch_distance(word);
 
 	text->is_odd |= contradicts(word, text->stacks[index]);
-	text->is_computed |= is_jump_by_register(word) && text->stacks[index] != STACK_OUTSIDE;
+	if (!text->is_stub)
+		text->is_computed |=
+			is_jump_by_register(word) && text->stacks[index] != STACK_OUTSIDE;
+	else if (is_jump_by_register(word) && after > STACK_OUTSIDE)
+		reach(text, index + 1, after);
 	if (distance)
 		reach(text, index + (uint64_t)distance,
 		      arm64_is_call(word) ? STACK_OUTSIDE : after);
@@ -344,7 +349,7 @@ static void derive_rows(struct cfi_table *t, struct text *text)
 
 void code_rows_fill_code(struct cfi_table *t, const uint8_t *code, size_t bytes)
 {
-	struct text text = { .count = bytes / ARM64_INSN_BYTES };
+	struct text text = { .count = bytes / ARM64_INSN_BYTES, .is_stub = true };
 
 	text.words = mem_zalloc(text.count + 1, sizeof(*text.words));
 	memcpy(text.words, code, text.count * sizeof(*text.words));

@@ -20,10 +20,7 @@ void code_rows_fill_image(struct cfi_table *t, const struct elf64 *elf);
 /* Fills gaps between the rows of a table compiled from the file. */
 void code_rows_fill_gaps(struct cfi_table *t, const struct elf64 *elf);
 
-/*
- * Fills the empty table with rows of code without symbols, at offsets from its first byte; with
- * none if it jumps by a register.
- */
+/* Fills the empty table with rows of stubs of a virtual machine, at offsets from the first byte. */
 void code_rows_fill_code(struct cfi_table *t, const uint8_t *code, size_t bytes);
 
 #endif

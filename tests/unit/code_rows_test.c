@@ -218,3 +218,14 @@ TEST(code_without_a_file_has_rows_from_its_beginning)
 	CHECK_EQ(cfi_find(&t, 16).extra_place, UNWIND_RA_IN_LINK);
 	CHECK_EQ(cfi_find(&t, sizeof(code)).kind, UNWIND_GAP);
 }
+
+/* Unrolled loops that copy or fill memory are jumped into. */
+TEST(code_after_a_computed_jump_in_a_frame_is_in_the_frame)
+{
+	const uint32_t code[] = { PUSH_32, MOV_X29_SP, BR_X9, CMP, POP_32, RET, CMP, BR_X9, CMP };
+
+	code_rows_fill_code(&t, (const uint8_t *)code, sizeof(code));
+	CHECK_EQ(cfi_find(&t, 12).kind, UNWIND_BP);
+	CHECK_EQ(cfi_find(&t, 20).extra_place, UNWIND_RA_IN_LINK);
+	CHECK_EQ(cfi_find(&t, 32).extra_place, UNWIND_RA_IN_LINK);
+}
