@@ -15,13 +15,16 @@
 
 #include "abi/hotspot_step.h"
 
-#define HOTSPOT_INSTRUCTIONS (HOTSPOT_CODE_BYTES / 4)
+#define HOTSPOT_BEGINNING    24 /* instructions that are followed, up to the complete frame */
+#define HOTSPOT_INSTRUCTIONS 16 /* instructions that are followed, from the interrupted one */
 
 #define HOTSPOT_RET	     0xd65f03c0
-#define HOTSPOT_SUB_SP_X8    0xcb2863ff				 /* sub sp, sp, x8 */
-#define HOTSPOT_STP_DOWN     0xa9bf7bfd				 /* stp x29, x30, [sp, #-16]! */
-#define HOTSPOT_LDP_UP	     0xa8c17bfd				 /* ldp x29, x30, [sp], #16 */
-#define HOTSPOT_AND_SP_X20   0x927cee9f				 /* and sp, x20, #-16 */
+#define HOTSPOT_SUB_SP_X8    0xcb2863ff /* sub sp, sp, x8 */
+#define HOTSPOT_STP_DOWN     0xa9bf7bfd /* stp x29, x30, [sp, #-16]! */
+#define HOTSPOT_LDP_UP	     0xa8c17bfd /* ldp x29, x30, [sp], #16 */
+#define HOTSPOT_AND_SP_X20   0x927cee9f /* and sp, x20, #-16 */
+#define HOTSPOT_MOV_X13_SP   0x910003ed
+#define HOTSPOT_MOV_X19_SP   0x910003f3
 #define HOTSPOT_IS_STP(word) (((word)&0xffc07fff) == 0xa9007bfd) /* stp x29, x30, [sp, #n] */
 #define HOTSPOT_IS_LDP(word) (((word)&0xffc07fff) == 0xa9407bfd) /* ldp x29, x30, [sp, #n] */
 #define HOTSPOT_UDF_LAST     0xffff /* udf #65535: lower words are "udf", too */
@@ -30,12 +33,14 @@
 enum hotspot_return {
 	HOTSPOT_BY_RECORD = 1, /* in the frame's last two words, after x29 */
 	HOTSPOT_BY_LINK,       /* in x30 */
+	HOTSPOT_BY_SENDER,     /* in x30, and the caller's sp in x13 or x19 */
 };
 
 /* Loops over code: see hotspot_run_loop(). */
 enum hotspot_loop {
 	HOTSPOT_FOLLOW_PROLOGUE,
 	HOTSPOT_FOLLOW_BODY,
+	HOTSPOT_FOLLOW_ADAPTER,
 };
 
 UNWIND_INLINE __u64 hotspot_position_register(const struct unwind_state *s)
@@ -98,7 +103,7 @@ UNWIND_INLINE __u32 hotspot_follow_prologue(struct hotspot_walk *w, __u32 bytes)
 	__u32 found = HOTSPOT_BY_LINK;
 
 	w->moved = 0;
-	for (__u32 i = 0; i < HOTSPOT_INSTRUCTIONS && 4 * i < bytes; i++) {
+	for (__u32 i = 0; i < HOTSPOT_BEGINNING && 4 * i < bytes; i++) {
 		__u32 word = hotspot_four_bytes(w->code + 4 * i);
 
 		if (HOTSPOT_IS_STP(word) || word == HOTSPOT_STP_DOWN)
@@ -139,12 +144,39 @@ UNWIND_INLINE __u32 hotspot_follow_body(struct hotspot_walk *w)
 	return 0;
 }
 
+/*
+ * Follows the code of an adapter to interpreted code, which may push and pop around a check, then
+ * saves sp in x13 or x19 before it moves arguments. Sets w->moved to the bytes that it has pushed,
+ * and returns how the caller is found; 0: unknown.
+ */
+UNWIND_INLINE __u32 hotspot_follow_adapter(struct hotspot_walk *w)
+{
+	__u32 saves = w->layout.sender_is_x19 ? HOTSPOT_MOV_X19_SP : HOTSPOT_MOV_X13_SP;
+
+	w->moved = 0;
+	for (__u32 i = 0; i < HOTSPOT_INSTRUCTIONS; i++) {
+		__u32 word = hotspot_four_bytes(w->code + 4 * i);
+		__s32 moved = hotspot_moved(word);
+
+		if (word == HOTSPOT_LDP_UP) /* calls out in a frame of its own */
+			return 0;
+		if (moved > 0)
+			w->moved = moved;
+		if (moved || word == saves)
+			return HOTSPOT_BY_LINK;
+		if (hotspot_ends_path(word))
+			break;
+	}
+	return HOTSPOT_BY_SENDER;
+}
+
 UNWIND_INLINE __u32 hotspot_loop(struct unwind_state *s, struct hotspot_walk *w, __u32 loop,
 				 __u32 at)
 {
 	(void)s;
-	return loop == HOTSPOT_FOLLOW_PROLOGUE ? hotspot_follow_prologue(w, at)
-					       : hotspot_follow_body(w);
+	if (loop == HOTSPOT_FOLLOW_PROLOGUE)
+		return hotspot_follow_prologue(w, at);
+	return loop == HOTSPOT_FOLLOW_BODY ? hotspot_follow_body(w) : hotspot_follow_adapter(w);
 }
 
 UNWIND_INLINE void hotspot_judge_bare(struct hotspot_walk *w)
@@ -172,15 +204,15 @@ UNWIND_INLINE bool hotspot_take_end(struct hotspot_walk *w, __u32 found)
  */
 UNWIND_INLINE void hotspot_judge_body(struct unwind_state *s, struct hotspot_walk *w)
 {
-	__u32 found = hotspot_run_loop(s, w, HOTSPOT_FOLLOW_BODY, 0), dropped = w->dropped;
+	__u32 found = hotspot_run_loop(s, w, HOTSPOT_FOLLOW_BODY, 0);
 
 	if (hotspot_take_end(w, found) && (w->is_linked ? hotspot_is_return(s, w, hotspot_link(s))
 							: hotspot_is_frame(s, w, w->to_cfa)))
 		return;
 	w->is_linked = false;
 	w->has_saved_bp = true;
-	w->to_cfa = w->frame_bytes + dropped;
-	if (dropped && hotspot_is_frame(s, w, w->to_cfa))
+	w->to_cfa = w->frame_bytes + w->dropped;
+	if (w->dropped && hotspot_is_frame(s, w, w->to_cfa))
 		return;
 	w->to_cfa = w->frame_bytes;
 	if (!hotspot_is_frame(s, w, w->to_cfa) && hotspot_link(s) - w->begin >= w->end - w->begin)
@@ -189,30 +221,29 @@ UNWIND_INLINE void hotspot_judge_body(struct unwind_state *s, struct hotspot_wal
 
 UNWIND_INLINE void hotspot_judge_interrupted(struct unwind_state *s, struct hotspot_walk *w)
 {
-	__u64 entry = hotspot_entry(w);
 	bool is_early = hotspot_is_early(w, s->ip);
 
-	if (!w->frame_bytes || (is_early && s->ip <= entry))
+	if (!w->frame_bytes || (is_early && s->ip <= hotspot_entry(w)))
 		hotspot_judge_bare(w);
-	else if (!unwind_read(s, w->code, HOTSPOT_CODE_BYTES, is_early ? entry : s->ip))
+	else if (!unwind_read(s, w->code, HOTSPOT_CODE_BYTES, is_early ? hotspot_entry(w) : s->ip))
 		w->to_cfa = 0;
 	else if (!is_early)
 		hotspot_judge_body(s, w);
-	else if (!hotspot_take_end(w,
-				   hotspot_run_loop(s, w, HOTSPOT_FOLLOW_PROLOGUE, s->ip - entry)))
+	else if (!hotspot_take_end(w, hotspot_run_loop(s, w, HOTSPOT_FOLLOW_PROLOGUE,
+						       s->ip - hotspot_entry(w))))
 		w->to_cfa = 0;
 }
 
 UNWIND_INLINE void hotspot_judge_caller(struct unwind_state *s, struct hotspot_walk *w)
 {
-	__u32 end = w->frame_bytes, found;
-
 	if (!unwind_read(s, w->code, HOTSPOT_CODE_BYTES, s->ip))
 		return;
-	found = hotspot_run_loop(s, w, HOTSPOT_FOLLOW_BODY, 0);
-	end = found == HOTSPOT_BY_RECORD ? (__u32)w->moved : end + w->dropped;
-	if (end < HOTSPOT_FRAME_MAX && hotspot_is_frame(s, w, end))
-		w->to_cfa = end;
+	if (hotspot_run_loop(s, w, HOTSPOT_FOLLOW_BODY, 0) == HOTSPOT_BY_RECORD)
+		w->to_cfa = w->moved;
+	else
+		w->to_cfa += w->dropped;
+	if (w->to_cfa >= HOTSPOT_FRAME_MAX || !hotspot_is_frame(s, w, w->to_cfa))
+		w->to_cfa = w->frame_bytes;
 }
 
 /* ---- stubs ---- */
@@ -243,15 +274,18 @@ UNWIND_INLINE __u64 hotspot_sender(const struct unwind_state *s, const struct ho
 	return sender - s->sp < max && !(sender & 15) ? sender : s->sp;
 }
 
-/*
- * The caller's stack begins at the stack pointer that the adapter has saved, before that at sp.
- * Returns false without registers.
- */
 UNWIND_INLINE bool hotspot_judge_adapter(struct unwind_state *s, struct hotspot_walk *w)
 {
+	__u32 found;
+
+	if (!s->has_registers || !unwind_read(s, w->code, HOTSPOT_CODE_BYTES, s->ip))
+		return false;
+	found = hotspot_run_loop(s, w, HOTSPOT_FOLLOW_ADAPTER, 0);
 	hotspot_judge_bare(w);
-	w->to_cfa = hotspot_sender(s, w, HOTSPOT_ARGUMENT_BYTES) - s->sp;
-	return s->has_registers;
+	w->to_cfa = found == HOTSPOT_BY_SENDER
+			    ? hotspot_sender(s, w, HOTSPOT_ARGUMENT_BYTES) - s->sp
+			    : (__u64)w->moved;
+	return found;
 }
 
 /* ---- interpreted methods ---- */
@@ -294,13 +328,14 @@ UNWIND_INLINE int hotspot_leave_entry(struct unwind_state *s, struct hotspot_wal
 /*
  * True if x30 leads to the interpreter, which has called a routine or an interpreted method: in the
  * latter's first instructions, x29 points to the caller's frame, so the method itself is missing.
- * Also true if x30 is the frame's return address, and x22 is in the method's bytecode.
+ * Also true if x30 is the frame's return address, and x22 is in the method's bytecode. Never before
+ * the frame has the caller's stack pointer, which it gets after x29 points to it.
  */
 UNWIND_INLINE bool hotspot_has_frame(const struct unwind_state *s, const struct hotspot_walk *w)
 {
 	__u64 link = hotspot_link(s);
 
-	if (!s->has_registers)
+	if (!s->has_registers || hotspot_frame(w, 1) - s->bp >= HOTSPOT_FRAME_MAX)
 		return false;
 	return hotspot_is_interpreter(&w->layout, link) ||
 	       (link == unwind_code_address(w->words[11]) &&

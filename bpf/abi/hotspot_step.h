@@ -275,10 +275,10 @@ UNWIND_INLINE int hotspot_leave(struct unwind_state *s, struct hotspot_walk *w, 
  */
 UNWIND_INLINE bool hotspot_is_frame(struct unwind_state *s, struct hotspot_walk *w, __u32 to_cfa)
 {
-	__u64 address;
+	__u64 *address = &w->words[0]; /* BPF's stack is small */
 
-	return unwind_read(s, &address, sizeof(address), s->sp + to_cfa - 8) &&
-	       hotspot_is_return(s, w, unwind_code_address(address));
+	return unwind_read(s, address, sizeof(*address), s->sp + to_cfa - 8) &&
+	       hotspot_is_return(s, w, unwind_code_address(*address));
 }
 
 /* Returns the offset of a position in the method's bytecode; -1: it isn't in there. */

@@ -65,18 +65,19 @@ UNWIND_INLINE int unwind_leave_by_link(struct unwind_state *s, const struct unwi
 }
 
 /*
- * Corrects the CFA after a step along a frame record without a rule. That code may have saved
- * registers above its record (V8's JSEntry saves 144 bytes), so sp is too low. If the caller's rule
- * says that it has saved x29 and x30 as a pair, x29 points to that pair, as compilers set it.
+ * Returns the correct CFA after a step along a frame record without a rule. That code may have
+ * saved registers above its record (V8's JSEntry saves 144 bytes), so sp is too low. If the
+ * caller's rule says that it has saved x29 and x30 as a pair, x29 points to that pair, as compilers
+ * set it.
  */
-UNWIND_INLINE void unwind_correct_cfa(struct unwind_state *s, const struct unwind_rule *rule,
-				      __u64 *cfa)
+UNWIND_INLINE __u64 unwind_correct_cfa(struct unwind_state *s, const struct unwind_rule *rule,
+				       __u64 cfa)
 {
 	if (rule->kind != UNWIND_SP || rule->extra_place != UNWIND_RA_BEHIND_BP ||
 	    rule->bp_kind != UNWIND_BP_AT_CFA || s->bp - s->sp >= UNWIND_RECORD_ABOVE)
-		return;
+		return cfa;
 	unwind_use_bp(s);
-	*cfa = s->bp - rule->bp_off * UNWIND_BP_UNIT;
+	return s->bp - rule->bp_off * UNWIND_BP_UNIT;
 }
 
 /* Moves to the caller: reads its frame pointer and return address. cfa: where its stack begins. */
@@ -86,7 +87,7 @@ UNWIND_INLINE int unwind_leave(struct unwind_state *s, const struct unwind_rule 
 	struct unwind_frame_record saved;
 
 	if (s->sp_is_guess)
-		unwind_correct_cfa(s, rule, &cfa);
+		cfa = unwind_correct_cfa(s, rule, cfa);
 	if (place == UNWIND_RA_IN_LINK)
 		return unwind_leave_by_link(s, rule, cfa);
 	s->has_extra = false;

@@ -26,6 +26,9 @@
 #define B_BACK	    0x17fffffcU
 #define BLR_X8	    0xd63f0100U
 #define BR_X8	    0xd61f0100U
+#define PUSH_X10    0xa9bf7feaU /* stp x10, xzr, [sp, #-16]! */
+#define POP_X10	    0xa8c17feaU
+#define MOV_X20_SP  0x910003f4U
 #define UDF	    0x00000000U
 
 #define FRAME_BYTES 48
@@ -113,5 +116,32 @@ TEST(the_way_to_a_methods_end_shows_its_caller)
 		CHECK_EQ(hotspot_run_loop(NULL, &w, HOTSPOT_FOLLOW_BODY, 0), ends[i].found);
 		CHECK_EQ(w.moved, ends[i].moved);
 		CHECK_EQ(w.dropped, ends[i].dropped);
+	}
+}
+
+static const struct {
+	uint32_t code[6];
+	bool sender_is_x19;
+	uint32_t found;
+	int32_t moved;
+} adapters[] = {
+	{ { NOP, HOTSPOT_MOV_X19_SP, SUB_SP_48, MOV_X20_SP, BR_X8 }, true, HOTSPOT_BY_LINK, 0 },
+	{ { NOP, HOTSPOT_MOV_X13_SP, MOV_X20_SP, BR_X8 }, false, HOTSPOT_BY_LINK, 0 },
+	{ { NOP, HOTSPOT_MOV_X13_SP, MOV_X20_SP, BR_X8 }, true, HOTSPOT_BY_SENDER, 0 },
+	{ { SUB_SP_48, MOV_X20_SP, BR_X8 }, true, HOTSPOT_BY_LINK, 0 },
+	{ { MOV_X20_SP, BR_X8, HOTSPOT_MOV_X19_SP }, true, HOTSPOT_BY_SENDER, 0 },
+	/* a check pushes a word; a call is made in a frame */
+	{ { NOP, PUSH_X10, NOP, POP_X10, HOTSPOT_MOV_X19_SP }, true, HOTSPOT_BY_LINK, 0 },
+	{ { NOP, POP_X10, HOTSPOT_MOV_X19_SP }, true, HOTSPOT_BY_LINK, 16 },
+	{ { BLR_X8, HOTSPOT_LDP_UP, HOTSPOT_MOV_X19_SP }, true, 0, 0 },
+};
+
+TEST(an_adapter_has_the_callers_stack_pointer_once_that_is_saved)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(adapters); i++) {
+		put(adapters[i].code, sizeof(adapters[i].code));
+		w.layout.sender_is_x19 = adapters[i].sender_is_x19;
+		CHECK_EQ(hotspot_run_loop(NULL, &w, HOTSPOT_FOLLOW_ADAPTER, 0), adapters[i].found);
+		CHECK_EQ(w.moved, adapters[i].moved);
 	}
 }
