@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * HotSpot, the virtual machine of OpenJDK: layout of a process for the walk, and
- * definitions of methods. Compiled methods and stubs ("blobs") lie in up to three heaps of code,
- * which are divided into segments; a map with a byte per segment leads to the beginning of a blob.
+ * HotSpot, the virtual machine of OpenJDK: layout of a process for the walk, and definitions of
+ * methods. Compiled methods and stubs ("blobs") lie in up to three heaps of code, which are divided
+ * into segments; a map with a byte per segment leads to the beginning of a blob.
  */
 #ifndef ABI_HOTSPOT_H
 #define ABI_HOTSPOT_H
@@ -16,8 +16,8 @@
 
 /*
  * Offset from the thread pointer of the address of the dtv, the array of a thread's blocks:
- * variants II and I of thread-local storage (Drepper, ELF Handling For Thread-Local Storage,
- * section 3).
+ * variants I (arm64) and II of thread-local storage (Drepper, ELF Handling For Thread-Local
+ * Storage, section 3).
  */
 #define HOTSPOT_DTV_AT (UNWIND_IS_ARM64 ? 0 : 8)
 

@@ -29,7 +29,7 @@
 #define HOTSPOT_IS_LDP(word) (((word)&0xffc07fff) == 0xa9407bfd) /* ldp x29, x30, [sp, #n] */
 #define HOTSPOT_UDF_LAST     0xffff /* udf #65535: lower words are "udf", too */
 
-/* Where the return address is; 0: unknown. */
+/* Places of the return address; 0: unknown. */
 enum hotspot_return {
 	HOTSPOT_BY_RECORD = 1, /* in the frame's last two words, after x29 */
 	HOTSPOT_BY_LINK,       /* in x30 */
@@ -146,8 +146,8 @@ UNWIND_INLINE __u32 hotspot_follow_body(struct hotspot_walk *w)
 
 /*
  * Follows the code of an adapter to interpreted code, which may push and pop around a check, then
- * saves sp in x13 or x19 before it moves arguments. Sets w->moved to the bytes that it has pushed,
- * and returns how the caller is found; 0: unknown.
+ * saves sp in x13 or x19 before it moves arguments. Sets w->moved to the bytes that it has pushed.
+ * Returns the place of the return address; 0: unknown.
  */
 UNWIND_INLINE __u32 hotspot_follow_adapter(struct hotspot_walk *w)
 {

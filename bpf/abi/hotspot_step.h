@@ -105,7 +105,7 @@ UNWIND_INLINE bool hotspot_is_continuation(const struct hotspot_layout *l, __u64
 	return ip >= l->continuation_low && ip < l->continuation_high;
 }
 
-/* Returns the bytes of an interpreted frame below rbp, up to its expressions. */
+/* Returns the bytes of an interpreted frame below bp, up to its expressions. */
 UNWIND_INLINE __u64 hotspot_fixed_bytes(const struct hotspot_walk *w)
 {
 	return 8 * (w->layout.bcp_words + 1ULL);
