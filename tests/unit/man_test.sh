@@ -7,7 +7,7 @@
 # command line: each must parse, and one that is read by another program must end by itself.
 # Messages that pages quote are the code's. Pages have a limited length.
 # TRACELETS_BIN: where the tools are.
-# shellcheck disable=SC2154,SC2317 # eval; some variables are set by what is included
+# shellcheck disable=SC2086,SC2154,SC2317 # lists of words; eval; some variables are set by what is included
 cd "$(dirname "$0")/../.." || exit 1
 bin=${TRACELETS_BIN:-build}
 . tests/lib
@@ -16,7 +16,7 @@ bin=${TRACELETS_BIN:-build}
 # options are the same in all tools, others the tool's own.
 list_help()
 {
-	"$bin/$1" --help | awk -v want="$2" '
+	awk -v want="$2" '
 		/^[a-z].*:$/ { is_shared = /^(target|stacks|user stacks|live view|histogram|metrics|all tools):/ }
 		!/^  (-.,|   ) --/ { next }
 		{
@@ -27,7 +27,7 @@ list_help()
 		}
 		has_own && want == "own" { print }
 		has_own && want == "shared" { sub(/^-. /, "") }
-		is_shared == (want == "shared") { print }' | sort -u
+		is_shared == (want == "shared") { print }' "$dir/help_of_$1" | sort -u
 }
 
 # list_page PAGE...: the same of manual pages' list items.
@@ -68,19 +68,17 @@ compare()
 	result "$1" $status
 }
 
-: >"$dir/shared"
-for source in tools/*.c; do
-	tool=$(basename "$source" .c)
-	page=man/$tool.8
-	if [ ! -e "$page" ]; then
-		result "${tool}_has_a_page" 1
-		continue
-	fi
+# check_page TOOL
+check_page()
+{
+	tool=$1 page=man/$1.8
+	[ -e "$page" ] || result "${tool}_has_a_page" 1
+	"$bin/$tool" --help >"$dir/help_of_$tool"
 	list_help "$tool" own >"$dir/help"
 	list_page "$page" >"$dir/page"
-	"$bin/$tool" --help | awk 'length($0) > 80 { print "more than 80 columns: " $0; bad = 1 }
+	awk 'length($0) > 80 { print "more than 80 columns: " $0; bad = 1 }
 		/^[a-z].*:$/ { last = $0 }
-		END { exit bad || last != "all tools:" }'
+		END { exit bad || last != "all tools:" }' "$dir/help_of_$tool"
 	result "help_of_${tool}_has_80_columns_and_common_options_last" $?
 	"$bin/$tool" -h >"$dir/brief"
 	fits_a_screen "$dir/brief"
@@ -89,23 +87,13 @@ for source in tools/*.c; do
 	list_help "$tool" shared >>"$dir/shared"
 	grep -q '^\.Xr tracelets 8' "$page"
 	result "${tool}_refers_to_tracelets" $?
-done
-# A letter is missing where a tool has it for an option of its own.
-awk '{ name = $0; sub(/^-[^-] /, "", name); if (!(name in line) || $0 != name) line[name] = $0 }
-	END { for (name in line) print line[name] }' "$dir/shared" | sort >"$dir/help"
-list_page man/tracelets*.[578] >"$dir/page"
-compare options_that_tools_share "$dir/help" "$dir/page"
+}
 
 # ---- examples ----
 
 tools=$(basename -s .c tools/*.c | tr '\n' ' ')
 bin=$(cd "$bin" && pwd)
-
-is_tool()
-{
-	case " $tools" in *" $1 "*) return 0 ;; esac
-	return 1
-}
+names=$(echo $tools | tr ' ' '|')
 
 # list_examples FILE: command lines: "# profile -p 185" in blocks of text, and in Markdown also indented
 # ones; of the README's table what stands in backquotes.
@@ -119,12 +107,14 @@ list_examples()
 	esac
 }
 
-# Replaces what this machine may lack: processes, cgroups, the terminal that --top needs.
-localize()
+# list_pieces FILE: the tools' commands in pipelines and lists, without what this machine may lack: processes,
+# cgroups, the terminal that --top needs.
+list_pieces()
 {
-	sed -e "s/-p [A-Z0-9][A-Z0-9]*/-p $$/" -e 's/--\(cgroup\|container\) [^ ]*/--comm name/' \
-		-e 's/--unit nginx/--comm name/' -e 's/ --top\( -.*\)\{0,1\}$/\1/' \
-		-e 's/ [0-9]*>.*//' -e 's/ *&$//' -e 's/  *# .*//'
+	sed 's/[|;] */\n/g' "$1" |
+		sed -e "s/-p [A-Z0-9][A-Z0-9]*/-p $$/" -e 's/--\(cgroup\|container\) [^ ]*/--comm name/' \
+			-e 's/--unit nginx/--comm name/' -e 's/ --top\( -.*\)\{0,1\}$/\1/' \
+			-e 's/ [0-9]*>.*//' -e 's/ *&$//' -e 's/  *# .*//' | grep -E "^($names)( |\$)"
 }
 
 # parses WORDS...: a tool with a command line that is right ends with status 1 here: type information
@@ -139,63 +129,56 @@ parses()
 	case $tool:$? in dump:0|*:1) ;; *) return 1 ;; esac
 }
 
-# ends LINE: what reads its output does so until the end, so that has to come: by a duration, a count, a
-# command that ends, or as many operands as the usage line has.
-ends()
+# What reads a tool's output does so until the end, so that has to come: by a duration, a count, a command that
+# ends, or as many operands as the usage line has. This makes a script that prints the lines where it never does.
+write_endless()
 {
-	case $1 in *'|'*|*' >'*|*' '[0-9]'>'*) ;; *) return 0 ;; esac
-	"$bin/${1%% *}" --help >"$dir/help"
-	sed -n 's/^  -\(.\), --\([a-z-]*\) [[A-Z].*/s, -\1 , --\2 ,/p' "$dir/help" >"$dir/letters"
-	sed -n 's/^ .* --\([a-z-]*\) [[A-Z].*/s, --\1 [^ ]*,,/p' "$dir/help" >"$dir/arguments"
-	command=$(printf '%s\n' "${1%%[|>]*}" | sed -f "$dir/letters" -e 's/ *$//')
-	case $command in *' -- '*|*' --command '*|*' --duration '*|*' --count '*) return 0 ;; esac
-	n=$(grep -c '^usage: .*count' "$dir/help")
-	printf '%s\n' "$command" | sed -f "$dir/arguments" | grep -qE "( [0-9]+[a-z]*){$((n + 1))}\$"
-}
-
-# check_piece PIECE: one command of a pipeline or list, if it is a tool's.
-check_piece()
-{
-	piece=$(printf '%s\n' "$1" | localize)
-	is_tool "${piece%% *}" || return 0
-	checked=$((checked + 1))
-	eval "parses $piece" && return
-	echo "does not parse: $piece"
-	cat "$dir/out"
-	return 1
-}
-
-# check_line LINE
-check_line()
-{
-	printf '%s\n' "$1" | sed 's/[|;] */\n/g' >"$dir/pieces"
-	while IFS= read -r piece; do
-		check_piece "$piece" || status=1
-	done <"$dir/pieces"
-	case ${1%% *} in flame|dump) return ;; esac
-	! is_tool "${1%% *}" || ends "$1" || {
-		echo "never ends: $1"
-		status=1
-	}
+	echo "/^($names) .*(\\|| >| [0-9]>)/!d; /^(flame|dump) /d; s/ *(\\|| [0-9]*>).*//"
+	for tool in $tools; do
+		"$bin/$tool" --help >"$dir/help"
+		sed -nE "s,^  -(.)\\, --([a-z-]*) [[A-Z].*,/^$tool /s/ -\\1 / --\\2 /,p" "$dir/help"
+		echo '/ --( |command |duration |count )/d'
+		sed -nE "s,^ .* --([a-z-]*) [[A-Z].*,/^$tool /s/ --\\1 [^ ]*//,p" "$dir/help"
+		echo "/^$tool.*( [0-9]+[a-z]*){$((1 + $(grep -c '^usage: .*count' "$dir/help")))}\$/d"
+	done
+	echo 's/^/never ends: /'
 }
 
 # check_examples NAME FILE: there is at least one.
 check_examples()
 {
-	checked=0 status=0
 	list_examples "$2" >"$dir/examples"
-	while IFS= read -r line; do check_line "$line"; done <"$dir/examples"
-	[ $checked -gt 0 ] || { echo "$2: no examples"; status=1; }
+	list_pieces "$dir/examples" >"$dir/pieces"
+	sed -E -f "$dir/endless" "$dir/examples" >"$dir/out"
+	cat "$dir/out"
+	[ ! -s "$dir/out" ]
+	status=$?
+	while IFS= read -r piece; do
+		eval "parses $piece" && continue
+		echo "does not parse: $piece"
+		cat "$dir/out"
+		status=1
+	done <"$dir/pieces"
+	[ -s "$dir/pieces" ] || { echo "$2: no examples"; status=1; }
 	result "$1" $status
 }
 
-for tool in $tools; do
+write_endless >"$dir/endless"
+only=$*
+for tool in ${only:-$tools}; do
+	check_page "$tool"
 	check_examples "examples_in_the_page_of_$tool" "man/$tool.8"
-	"$bin/$tool" --help >"$dir/help_of_$tool"
 	check_examples "examples_in_the_help_of_$tool" "$dir/help_of_$tool"
 	grep -q "^\.It Xr $tool 8" man/tracelets.8
 	result "tracelets_names_$tool" $?
 done
+[ -z "$only" ] || exit $failed
+
+# A letter is missing where a tool has it for an option of its own.
+awk '{ name = $0; sub(/^-[^-] /, "", name); if (!(name in line) || $0 != name) line[name] = $0 }
+	END { for (name in line) print line[name] }' "$dir/shared" | sort >"$dir/help"
+list_page man/tracelets*.[578] >"$dir/page"
+compare options_that_tools_share "$dir/help" "$dir/page"
 check_examples examples_in_the_page_of_all_tools man/tracelets.8
 check_examples examples_in_the_page_of_fleets man/tracelets-fleet.7
 for topic in $("$bin/tracelets" help | sed -n 's/^  \([a-z]*\)  .*/\1/p'); do
@@ -218,13 +201,11 @@ list_quotes()
 
 # Adjacent literals of the code are joined.
 cat bpf/abi/*.h common/*/*.c tools/*.c tools/*/*.c | tr -d '\n' | sed 's/"[ \t]*"//g' >"$dir/code"
-status=0
 list_quotes man/*.[578] >"$dir/quotes"
-while IFS= read -r piece; do
-	grep -qF -e "$piece" "$dir/code" || { echo "no message has: $piece"; status=1; }
-done <"$dir/quotes"
-[ -s "$dir/quotes" ] || status=1
-result messages_quoted_in_pages_are_the_code_s $status
+awk 'NR == FNR { code = code $0; next }
+	!index(code, $0) { print "no message has: " $0; bad = 1 }
+	END { exit bad || FNR == 0 }' "$dir/code" "$dir/quotes"
+result messages_quoted_in_pages_are_the_code_s $?
 
 # ---- length ----
 
@@ -245,19 +226,13 @@ is_at_most pages_are_short 3950 man/*
 # ---- files ----
 
 # Pages name files as `folder/file.c`, or, behind one of the same folder, as `file.c`; x is any tool.
-list_lost_files()
-{
-	grep -oE '`[a-z_0-9/.]+\.(c|h|js|css|json|awk)`' "$1" | tr -d '`' | sort -u |
-		grep -vE '(^|/)x\.(bpf\.c|c|h)$' | while IFS= read -r file; do
-		find bpf common lab man scripts tests tools vmlinux -path "*/${file##*/}" | grep -q "/$file\$\|^$file\$" ||
-			echo "$1: there is no $file"
-	done
-}
-
+find bpf common lab man scripts tests tools vmlinux >"$dir/files"
 for page in doc/architecture.md tests/README.md CONTRIBUTING.md; do
-	lost=$(list_lost_files "$page")
-	[ -z "$lost" ] || echo "$lost"
-	[ -z "$lost" ]
+	grep -oE '`[a-z_0-9/.]+\.(c|h|js|css|json|awk)`' "$page" | tr -d '`' | grep -vE '(^|/)x\.(bpf\.c|c|h)$' |
+		awk 'NR == FNR { n = split($0, part, "/"); at[part[n]] = at[part[n]] "\n/" $0 "\n"; next }
+			{ n = split($0, part, "/") }
+			!index(at[part[n]], "/" $0 "\n") { print "there is no " $0; bad = 1 }
+			END { exit bad || FNR == 0 }' "$dir/files" -
 	result "files_named_in_${page##*/}_are_there" $?
 done
 

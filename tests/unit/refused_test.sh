@@ -15,16 +15,19 @@ wrong()
 	shift 2
 	"$bin/$tool" "$@" >"$dir/out" 2>"$dir/err" </dev/null
 	status=$?
+	{ IFS= read -r message && ! IFS= read -r _; } <"$dir/err"
+	is_one_line=$?
 	if [ $status -ne 2 ]; then
 		echo "$tool $*: status $status, not 2"
 	elif [ -s "$dir/out" ]; then
 		echo "$tool $*: it printed: $(head -n 3 "$dir/out")"
-	elif [ "$(grep -c "^$tool: " "$dir/err")" -ne 1 ] || [ "$(wc -l <"$dir/err")" -ne 1 ]; then
-		echo "$tool $*: not one line of its own: $(cat "$dir/err")"
-	elif ! grep -qF -e "$culprit" "$dir/err"; then
-		echo "$tool $*: it does not name $culprit: $(cat "$dir/err")"
+	elif [ $is_one_line -ne 0 ]; then
+		echo "$tool $*: not one line: $(cat "$dir/err")"
 	else
-		return 1
+		case $message in
+		"$tool: "*"$culprit"*) return 1 ;;
+		*) echo "$tool $*: it does not name $culprit: $message" ;;
+		esac
 	fi
 }
 

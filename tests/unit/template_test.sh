@@ -45,7 +45,7 @@ result builds_a_new_tool $?
 "$dir/build/slices" --help >"$dir/help" && grep -q -e '-P, --pids' "$dir/help"
 result shows_its_help $?
 
-(cd "$dir" && TRACELETS_BIN=build tests/unit/man_test.sh) >"$dir/log"
+(cd "$dir" && TRACELETS_BIN=build tests/unit/man_test.sh slices) >"$dir/log"
 status=$?
 grep -q '^PASS options_of_slices' "$dir/log" || status=1
 [ $status -eq 0 ] || grep -v '^PASS' "$dir/log"
