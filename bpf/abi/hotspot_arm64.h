@@ -6,13 +6,13 @@
  *	sub sp, sp, #n; stp x29, x30, [sp, #n-16]	ldp x29, x30, [sp, #n-16]; add sp, sp, #n
  *	stp x29, x30, [sp, #-16]!; sub sp, sp, #n-16	add sp, sp, #n-16; ldp x29, x30, [sp], #16
  *
- * and "ret" is preceded by polls. Instructions are encoded as in the Arm Architecture Reference
- * Manual, C4.1. HotSpot's registers: x13 or x19 the caller's stack pointer, x20 the stack of
- * expressions, x22 the position in the bytecode.
+ * and "ret" is preceded by polls. HotSpot's registers: x13 or x19 the caller's stack pointer, x20
+ * the stack of expressions, x22 the position in the bytecode.
  */
 #ifndef ABI_HOTSPOT_ARM64_H
 #define ABI_HOTSPOT_ARM64_H
 
+#include "abi/arm64_insn.h"
 #include "abi/hotspot_step.h"
 
 #define HOTSPOT_BEGINNING    24 /* instructions that are followed, up to the complete frame */
@@ -27,7 +27,6 @@
 #define HOTSPOT_MOV_X19_SP   0x910003f3
 #define HOTSPOT_IS_STP(word) (((word)&0xffc07fff) == 0xa9007bfd) /* stp x29, x30, [sp, #n] */
 #define HOTSPOT_IS_LDP(word) (((word)&0xffc07fff) == 0xa9407bfd) /* ldp x29, x30, [sp, #n] */
-#define HOTSPOT_UDF_LAST     0xffff /* udf #65535: lower words are "udf", too */
 
 /* Places of the return address; 0: unknown. */
 enum hotspot_return {
@@ -60,38 +59,7 @@ UNWIND_INLINE bool hotspot_follows_call(struct unwind_state *s, struct hotspot_w
 		return true;
 	if (!unwind_read(s, &word, sizeof(word), address - sizeof(word)))
 		return false;
-	return word >> 26 == 0x25 || (word & 0xfffffc1f) == 0xd63f0000; /* bl, blr */
-}
-
-/* Returns a signed field of an instruction, given its lowest bit and its number of bits. */
-UNWIND_INLINE __s32 hotspot_field(__u32 word, __u32 at, __u32 bits)
-{
-	return (__s32)(word << (32 - at - bits)) >> (32 - bits);
-}
-
-/* Returns the number that an instruction adds to sp; 0: none. */
-UNWIND_INLINE __s32 hotspot_moved(__u32 word)
-{
-	__s32 n = (word >> 10 & 0xfff) << (word >> 22 & 1 ? 12 : 0);
-
-	if ((word & 0xff8003ff) == 0x910003ff) /* add sp, sp, #n */
-		return n;
-	if ((word & 0xff8003ff) == 0xd10003ff) /* sub sp, sp, #n */
-		return -n;
-	if ((word >> 5 & 31) != 31)
-		return 0;
-	if ((word & 0x3a800000) == 0x28800000) /* ldp, stp with writeback */
-		return hotspot_field(word, 15, 7) * (word >> 26 & 1 ? 4 << (word >> 30) : 8);
-	if ((word & 0x3b200400) == 0x38000400) /* ldr, str with writeback */
-		return hotspot_field(word, 12, 9);
-	return 0;
-}
-
-/* Returns true for instructions that never fall through: b, br, udf, brk. */
-UNWIND_INLINE bool hotspot_ends_path(__u32 word)
-{
-	return word >> 26 == 5 || (word & 0xfffffc1f) == 0xd61f0000 || word <= HOTSPOT_UDF_LAST ||
-	       (word & 0xffe0001f) == 0xd4200000;
+	return arm64_is_call(word);
 }
 
 /*
@@ -111,7 +79,7 @@ UNWIND_INLINE __u32 hotspot_follow_prologue(struct hotspot_walk *w, __u32 bytes)
 		if (word == HOTSPOT_SUB_SP_X8)
 			w->moved = (__s32)w->frame_bytes;
 		else
-			w->moved -= hotspot_moved(word);
+			w->moved -= arm64_moved_sp(word);
 	}
 	return found;
 }
@@ -129,15 +97,15 @@ UNWIND_INLINE __u32 hotspot_follow_body(struct hotspot_walk *w)
 
 		if (word == HOTSPOT_RET)
 			return HOTSPOT_BY_LINK;
-		if (hotspot_ends_path(word))
+		if (arm64_ends_path(word))
 			return 0;
 		if (HOTSPOT_IS_LDP(word))
-			w->moved += hotspot_field(word, 15, 7) * 8;
+			w->moved += arm64_signed_field(word, 15, 7) * 8;
 		if (HOTSPOT_IS_LDP(word) || word == HOTSPOT_LDP_UP) {
 			w->moved += 16;
 			return HOTSPOT_BY_RECORD;
 		}
-		w->moved += hotspot_moved(word);
+		w->moved += arm64_moved_sp(word);
 		if (w->moved > w->dropped)
 			w->dropped = w->moved;
 	}
@@ -156,7 +124,7 @@ UNWIND_INLINE __u32 hotspot_follow_adapter(struct hotspot_walk *w)
 	w->moved = 0;
 	for (__u32 i = 0; i < HOTSPOT_INSTRUCTIONS; i++) {
 		__u32 word = hotspot_four_bytes(w->code + 4 * i);
-		__s32 moved = hotspot_moved(word);
+		__s32 moved = arm64_moved_sp(word);
 
 		if (word == HOTSPOT_LDP_UP) /* calls out in a frame of its own */
 			return 0;
@@ -164,7 +132,7 @@ UNWIND_INLINE __u32 hotspot_follow_adapter(struct hotspot_walk *w)
 			w->moved = moved;
 		if (moved || word == saves)
 			return HOTSPOT_BY_LINK;
-		if (hotspot_ends_path(word))
+		if (arm64_ends_path(word))
 			break;
 	}
 	return HOTSPOT_BY_SENDER;

@@ -11,6 +11,7 @@
 #ifndef ABI_V8_WALK_H
 #define ABI_V8_WALK_H
 
+#include "abi/arm64_insn.h"
 #include "abi/unwind_regs.h"
 #include "abi/v8.h"
 
@@ -216,8 +217,7 @@ V8_INLINE __u64 v8_offset(__u64 slot)
 /* ---- leaves ---- */
 
 /*
- * Returns true if a call precedes an address (Intel SDM, volume 2; Arm Architecture Reference
- * Manual, C4.1: bl, blr).
+ * Returns true if a call precedes an address (on x86-64: Intel SDM, volume 2).
  */
 V8_INLINE bool v8_follows_call(struct v8_walk *w, __u64 address)
 {
@@ -228,7 +228,7 @@ V8_INLINE bool v8_follows_call(struct v8_walk *w, __u64 address)
 		return false;
 	last = w->words[0] >> 32;
 	if (UNWIND_IS_ARM64)
-		return last >> 26 == 0x25 || (last & 0xfffffc1f) == 0xd63f0000;
+		return arm64_is_call(last);
 	return code[3] == 0xe8 || (code[6] == 0xff && (code[7] & 0xf8) == 0xd0) ||
 	       (code[5] == 0xff && (code[6] & 0xf8) == 0x50) ||
 	       (code[2] == 0xff && (code[3] & 0xf8) == 0x90);

@@ -7,8 +7,8 @@
 #include <elf.h>
 #include <stdbool.h>
 
+#include "abi/arm64_insn.h"
 #include "base/load.h"
-#include "elf/arm64_branch.h"
 #include "elf/code_end.h"
 #include "elf/x86_decode.h"
 

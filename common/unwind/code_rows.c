@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/arm64_insn.h"
 #include "base/mem.h"
-#include "elf/arm64_branch.h"
 #include "unwind/code_rows.h"
 
 #define TEXT_MAX_BYTES	(64U << 10)
@@ -61,7 +61,7 @@ static int32_t moved_by_pair(uint32_t word, uint32_t opcode)
 
 	if ((word & 0xffc07fffU) != (opcode | x29_x30_sp))
 		return 0;
-	return (int32_t)arm64_signed_field(word, 15, 7) * WORD;
+	return arm64_signed_field(word, 15, 7) * WORD;
 }
 
 /* Returns true if the instruction writes sp, as its result or as a base with writeback. */
@@ -82,27 +82,6 @@ static bool moves_sp(uint32_t word)
 	return (word & 0xbfa00000U) == 0x0c800000U && rn_is_sp; /* ld1, st1 etc. */
 }
 
-/* Returns by how many bytes sp moves up; 0: not moved, or not by an immediate. */
-static int32_t moved_sp(uint32_t word)
-{
-	bool is_vector = word >> 26 & 1;
-	uint32_t size = word >> 30;
-
-	if (!moves_sp(word))
-		return 0;
-	if ((word & 0xffc003e0U) == 0x910003e0U) /* add sp, sp, #n */
-		return (int32_t)(word >> 10 & 0xfff);
-	if ((word & 0xffc003e0U) == 0xd10003e0U) /* sub sp, sp, #n */
-		return -(int32_t)(word >> 10 & 0xfff);
-	if ((word & 0x3a800000U) == 0x28800000U) /* ldp, stp */
-		return (int32_t)arm64_signed_field(word, 15, 7) * (is_vector   ? 4 << size
-								   : size == 2 ? 8
-									       : 4);
-	if ((word & 0x3b200400U) == 0x38000400U) /* ldr, str */
-		return (int32_t)arm64_signed_field(word, 12, 9);
-	return 0;
-}
-
 /* Returns true for moves out of the vector registers: fmov, fcvt.., umov, smov. */
 static bool leaves_vectors(uint32_t word)
 {
@@ -121,16 +100,6 @@ static bool may_write(uint32_t word, uint32_t number)
 	return (word & 31) == number || (is_pair && (word >> 10 & 31) == number);
 }
 
-static bool is_return(uint32_t word)
-{
-	return arm64_goes_to_register(word) && (word & 0x00600000U) == 0x00400000U;
-}
-
-static bool is_jump_by_register(uint32_t word)
-{
-	return arm64_goes_to_register(word) && !(word & 0x00600000U);
-}
-
 /* Returns true if code without a frame loses its caller: a call, or a write to x29 or x30. */
 static bool loses_caller(uint32_t word)
 {
@@ -139,9 +108,9 @@ static bool loses_caller(uint32_t word)
 
 static int32_t leaf_after(int32_t before, uint32_t word)
 {
-	int32_t bytes = (before & ~STACK_LEAF) - moved_sp(word);
+	int32_t bytes = (before & ~STACK_LEAF) - arm64_moved_sp(word);
 
-	if (loses_caller(word) || (moves_sp(word) && !moved_sp(word)) || bytes < 0 ||
+	if (loses_caller(word) || (moves_sp(word) && !arm64_moved_sp(word)) || bytes < 0 ||
 	    bytes >= STACK_BY_X29)
 		return STACK_UNKNOWN;
 	return bytes ? bytes | STACK_LEAF : STACK_OUTSIDE;
@@ -191,7 +160,7 @@ static bool contradicts(uint32_t word, int32_t stack)
 	const uint32_t stp_x29_x30_sp = 0xa9007bfdU; /* any offset */
 
 	return stack > STACK_OUTSIDE &&
-	       (is_return(word) || word == PACIASP || word == BTI_C ||
+	       (arm64_is_return(word) || word == PACIASP || word == BTI_C ||
 		moved_by_pair(word, 0xa9800000U) < 0 ||
 		((word & 0xffc07fffU) == stp_x29_x30_sp && !(stack & STACK_LEAF)));
 }
@@ -205,8 +174,8 @@ static void reach_successors(struct text *text, uint32_t index)
 	text->is_odd |= contradicts(word, text->stacks[index]);
 	if (!text->is_stub)
 		text->is_computed |=
-			is_jump_by_register(word) && text->stacks[index] != STACK_OUTSIDE;
-	else if (is_jump_by_register(word) && after > STACK_OUTSIDE)
+			arm64_is_jump_to_register(word) && text->stacks[index] != STACK_OUTSIDE;
+	else if (arm64_is_jump_to_register(word) && after > STACK_OUTSIDE)
 		reach(text, index + 1, after);
 	if (distance)
 		reach(text, index + (uint64_t)distance,

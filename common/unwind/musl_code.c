@@ -18,9 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/arm64_insn.h"
 #include "base/array.h"
 #include "base/load.h"
-#include "elf/arm64_branch.h"
 #include "elf/x86_decode.h"
 #include "unwind/musl_code.h"
 
@@ -189,16 +189,6 @@ static bool is_arm64_entry(const uint8_t *code, size_t size)
 	return size >= sizeof(entry) && !memcmp(code, entry, sizeof(entry));
 }
 
-static bool is_call_of_register(uint32_t word)
-{
-	return (word & 0xfffffc1fU) == 0xd63f0000U;
-}
-
-static bool is_call_by_number(uint32_t word)
-{
-	return (word & 0xfc000000U) == 0x94000000U;
-}
-
 /* Matches ldp x1, x0, [sp], #16; blr x1; mov x8, #__NR_exit; svc #0. */
 static bool is_arm64_clone(const struct scan *s, size_t i)
 {
@@ -212,7 +202,7 @@ static bool is_arm64_main(const struct scan *s, size_t i)
 	for (size_t move = i - 3; move < i; move++)
 		if ((word_at(s, move) & 0x7fe0ffe0U) != 0x2a0003e0U)
 			return false;
-	return is_call_by_number(word_at(s, i - 4)) && is_call_by_number(word_at(s, i + 1));
+	return arm64_is_direct_call(word_at(s, i - 4)) && arm64_is_direct_call(word_at(s, i + 1));
 }
 
 static void scan_arm64(struct scan *s)
@@ -220,7 +210,7 @@ static void scan_arm64(struct scan *s)
 	size_t n = s->size / ARM64_INSN_BYTES;
 
 	for (size_t i = 4; i + 2 < n; i++) {
-		if (!is_call_of_register(word_at(s, i)))
+		if (!arm64_is_call(word_at(s, i)))
 			continue;
 		if (is_arm64_clone(s, i))
 			add_outermost(s, (i - 1) * ARM64_INSN_BYTES, (i + 3) * ARM64_INSN_BYTES);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/arm64_insn.h"
 #include "base/array.h"
 #include "base/load.h"
 #include "base/mem.h"
@@ -171,7 +172,7 @@ static bool arm64_access_atomic(struct registers *regs, struct go_references *re
  */
 static void arm64_forget(struct registers *regs, uint32_t insn)
 {
-	bool is_call = (insn & 0xfc000000) == 0x94000000 || (insn & 0xfffffc1f) == 0xd63f0000;
+	bool is_call = arm64_is_call(insn);
 	bool is_branch = (insn & 0x7c000000) == 0x14000000 || (insn & 0xff000010) == 0x54000000;
 
 	if (is_call)
