@@ -253,6 +253,9 @@ LIVE_OWN := memleak_test wall_test python_test throttled_test cli_test symbols_t
 # They take CPUs or memory away from all.
 LIVE_ALONE := hotplug_test swap_test
 
+# A stage of "make test-all".
+LIVE_LATER := churn_test
+
 live: live-files ## live tests: root, real BPF, minutes (LIVE_TESTS="cli_test ...": only these)
 	$(Q)TRACELETS_BIN=$(O) TRACELETS_WORK=$(O)/tests/work TRACELETS_LIVE=1 tests/run -q -t \
 		$(if $(LIVE_TESTS),$(LIVE_TESTS:%=$(O)/tests/live/%),$(LIVES) tests/unit/template_test.sh)
@@ -260,10 +263,10 @@ live: live-files ## live tests: root, real BPF, minutes (LIVE_TESTS="cli_test ..
 live-own: LIVE_PART := $(LIVE_OWN:%=$(O)/tests/live/%) tests/unit/template_test.sh
 live-own: LANES := -j $(shell expr $(CORES) + 1)
 live-alone: LIVE_PART := $(LIVE_ALONE:%=$(O)/tests/live/%)
-live-others: LIVE_PART := $(filter-out $(LIVE_OWN:%=$(O)/tests/live/%) $(LIVE_ALONE:%=$(O)/tests/live/%),$(LIVES))
+live-others: LIVE_PART := $(filter-out $(addprefix $(O)/tests/live/,$(LIVE_OWN) $(LIVE_ALONE) $(LIVE_LATER)),$(LIVES))
 
 live-own live-alone live-others: live-files
-	$(Q)TRACELETS_BIN=$(O) TRACELETS_WORK=$(O)/tests/work TRACELETS_LIVE=1 CHURN=$(or $(CHURN),1000) tests/run -q -t $(LANES) $(LIVE_PART)
+	$(Q)TRACELETS_BIN=$(O) TRACELETS_WORK=$(O)/tests/work TRACELETS_LIVE=1 tests/run -q -t $(LANES) $(LIVE_PART)
 
 faults: $(O)/tests/live/faults_test $(BINS) $(WORKS) ## each tool with every fault, one at a time (FAULTS=stacks, or full): root
 	$(Q)FAULTS=$(or $(FAULTS),stacks) TRACELETS_BIN='$(O)' TRACELETS_WORK='$(O)/tests/work' $<
