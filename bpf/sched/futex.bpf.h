@@ -133,10 +133,19 @@ static __always_inline bool futex_is_released_by_exit(struct task_struct *task,
 	       word & FUTEX_OWNER_DIED;
 }
 
+/* Returns true if a task waits without a timeout, so that no timer of its own wakes it up. */
+static __always_inline bool futex_has_no_timeout(struct task_struct *task)
+{
+	struct user_call call;
+
+	return user_call_read(task, &call) && call.number == NR_FUTEX && !call.args[3];
+}
+
 /*
  * Returns true if the current task releases the lock that a task waits for; false if it is
  * interrupted by a timer, or sends a signal. An exiting process ends all its waits and releases no
- * lock.
+ * lock. After FUTEX_REQUEUE a waiter is woken up by another address than the one that it passed:
+ * then the waker counts only if there was no timeout.
  */
 static __always_inline bool futex_is_released(struct task_struct *task,
 					      const struct lock_wait *wait)
@@ -147,9 +156,10 @@ static __always_inline bool futex_is_released(struct task_struct *task,
 		return false;
 	if (call.number == NR_FUTEX)
 		return futex_is_one_of(call.args[1], FUTEX_WAKES) &&
-		       (futex_is_same(wait, call.args[0]) || futex_is_same(wait, call.args[4]));
+		       (futex_is_same(wait, call.args[0]) || futex_is_same(wait, call.args[4]) ||
+			futex_has_no_timeout(task));
 	if (call.number == NR_FUTEX_WAKE)
-		return futex_is_same(wait, call.args[0]);
+		return futex_is_same(wait, call.args[0]) || futex_has_no_timeout(task);
 	if (call_is_exit(&call))
 		return futex_is_released_by_exit(task, wait);
 	return call.number == NR_FUTEX_REQUEUE;

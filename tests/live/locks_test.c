@@ -81,6 +81,9 @@ static void check_programs_locks(const struct proc *tool, const struct proc *wor
 	line = lock_line(tool, "\"name\":\"contend:static_condition\"");
 	check_lock(line, "condition", n, "holder");
 	check_stack(line, "holder_signal");
+	line = lock_line(tool, "\"name\":\"contend:requeued_word\"");
+	check_lock(line, "futex", n, "holder");
+	check_stack(line, "holder_requeue");
 	line = lock_line(tool, text_of("\"mapping\":\"%s\"", file));
 	check_lock(line, "mutex", 2 * n, "holder");
 	CHECK_EQ(number_in(line, "offset"), 4096 + 64);

@@ -6,11 +6,13 @@
  *	a mutex on the heap, whose address is printed
  *	a mutex in FILE, mapped by two processes: each waits for it
  *	static_condition; timed_lock, until a timeout; prints how often as "timed_waits"
+ *	requeued_word, a futex from which the holder moves the waiter to another before it wakes it
  *	the kernel's lock of FILE's inode, and a pipe's
  * Kernel locks are held by a write(2) that faults on missing memory, handled by userfaultfd. Prints
  * "kernel 0" without userfaultfd. FILE "leave": exits while a thread waits for static_lock.
  */
 #include <errno.h>
+#include <linux/futex.h>
 #include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
@@ -32,6 +34,7 @@ static pthread_mutex_t pi_lock, *heap_lock;
 /* Mangled by C++: app::timed_lock. */
 static pthread_mutex_t timed_lock __asm__("_ZN3appL10timed_lockE") = PTHREAD_MUTEX_INITIALIZER;
 
+static int requeued_word, other_word;
 static int rounds;
 
 /* State shared by waiter and holder, in memory shared between processes. */
@@ -156,6 +159,22 @@ WORK_FUNCTION void waiter_try(void)
 	WORK_KEEP_FRAME();
 }
 
+static long futex(int *word, int command, long n, int *other)
+{
+	return syscall(SYS_futex, word, command | FUTEX_PRIVATE_FLAG, 0, n, other, 0);
+}
+
+WORK_FUNCTION void waiter_be_requeued(void)
+{
+	for (int i = 0; i < rounds; i++) {
+		take_turn(i);
+		if (futex(&requeued_word, FUTEX_WAIT, 0, NULL))
+			exit(1);
+		atomic_store(&meeting->done, i + 1);
+	}
+	WORK_KEEP_FRAME();
+}
+
 static void begin_waiting(void)
 {
 	work_set_comm("waiter");
@@ -173,6 +192,13 @@ static void *wait_thread(void *arg)
 {
 	begin_waiting();
 	waiter_wait();
+	return arg;
+}
+
+static void *requeued_thread(void *arg)
+{
+	begin_waiting();
+	waiter_be_requeued();
 	return arg;
 }
 
@@ -226,6 +252,18 @@ WORK_FUNCTION void holder_signal(void)
 		let_begin(i);
 		atomic_store(&meeting->signals, i + 1);
 		pthread_cond_signal(&static_condition);
+		wait_for(&meeting->done, i + 1);
+	}
+	WORK_KEEP_FRAME();
+}
+
+WORK_FUNCTION void holder_requeue(void)
+{
+	for (int i = 0; i < rounds; i++) {
+		let_begin(i);
+		if (futex(&requeued_word, FUTEX_CMP_REQUEUE, 1, &other_word) != 1 ||
+		    syscall(SYS_futex, &other_word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0) != 1)
+			exit(1);
 		wait_for(&meeting->done, i + 1);
 	}
 	WORK_KEEP_FRAME();
@@ -457,6 +495,7 @@ int main(int argc, char **argv)
 	with_thread(lock_thread, &pi_lock, NULL);
 	with_thread(lock_thread, heap_lock, NULL);
 	with_thread(wait_thread, NULL, holder_signal);
+	with_thread(requeued_thread, NULL, holder_requeue);
 	share_lock(argv[2], true);
 	share_lock(argv[2], false);
 	contend_in_kernel(argv[2]);
