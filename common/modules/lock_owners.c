@@ -252,7 +252,8 @@ static bool is_deadlock(const struct lock_waiter *w)
 
 static char *owner_comm(const struct lock_waiter *w)
 {
-	char *text = w->next ? mem_strdup(w->next->comm) : thread_file(w->pid, w->owner, "comm");
+	char *text = w->next && w->next->comm[0] ? mem_strdup(w->next->comm)
+						 : thread_file(w->pid, w->owner, "comm");
 
 	if (text)
 		text[strcspn(text, "\n")] = '\0';

@@ -138,4 +138,7 @@ TEST(a_deadlock_is_found_among_other_waiters)
 	CHECK_HAS(text, "which waits for test:third [deadlock]\n");
 	CHECK_HAS(text, "held now: test:third by waiter ");
 	CHECK_HAS(text, "which waits for test:second [deadlock]\n");
+	for (size_t i = 0; i < 4; i++) /* of a waiter that was added without a name */
+		waiters[i].comm[0] = '\0';
+	CHECK_HAS(printed(waiters, 4), "held now: test:second by lock_owners_tes (");
 }
