@@ -42,6 +42,7 @@ struct task_state {
 	__u64 on_ns;		/* switch-in time; 0: off CPU, or unknown */
 	__u64 ran_ns;		/* time on CPU not counted yet, up to the last switch-out */
 	__u64 cgroup_id;	/* cgroup of ran_ns, if counts are per cgroup; 0: none yet */
+	__u32 ran_tid;		/* thread id of ran_ns, if counts are per thread; 0: none yet */
 	__u8 letter;		/* letter of its state, as in ps; 0: stopped by the tool */
 	bool at_start;		/* off CPU since before tracing began */
 	struct lock_state lock; /* lock for which the thread waits */

@@ -176,8 +176,10 @@ static __always_inline void run_count(struct task_struct *task, struct task_stat
 	stack_key_owner(&key, task);
 	if (state->cgroup_id)
 		key.cgroup_id = state->cgroup_id;
+	if (state->ran_tid)
+		key.tid = state->ran_tid;
 	stack_count(&key, state->ran_ns, 0);
-	state->ran_ns = state->cgroup_id = 0;
+	state->ran_ns = state->cgroup_id = state->ran_tid = 0;
 }
 
 /* Counts runs at a switch-out. Not inlined: its key and a wait need much stack. */
@@ -186,17 +188,19 @@ static __noinline void run_send(struct task_struct *task, struct task_state *sta
 	run_count(task, state);
 }
 
-/* Counts time on CPU in an earlier cgroup of the thread, under which its samples are. */
-static __always_inline void run_note_cgroup(struct task_struct *task, struct task_state *state)
+/*
+ * Counts time on CPU in an earlier cgroup of the thread, under which its samples are, or with an
+ * earlier id: exec gives a thread that of its process's main thread.
+ */
+static __always_inline void run_note_owner(struct task_struct *task, struct task_state *state)
 {
-	__u64 id;
+	__u64 cgroup_id = stack_settings.cgroup ? task_cgroup(task) : 0;
+	__u32 tid = stack_settings.thread ? task_tid(task) : 0;
 
-	if (!stack_settings.cgroup)
-		return;
-	id = task_cgroup(task);
-	if (state->cgroup_id != id)
+	if (state->cgroup_id != cgroup_id || state->ran_tid != tid)
 		run_send(task, state);
-	state->cgroup_id = id;
+	state->cgroup_id = cgroup_id;
+	state->ran_tid = tid;
 }
 
 /* Counts the time on CPU in the traced cgroup of a thread that may have left it. */
@@ -219,7 +223,7 @@ static __always_inline void run_end(struct task_struct *task, struct task_state 
 {
 	if (!COUNTS_RUNS)
 		return;
-	run_note_cgroup(task, state);
+	run_note_owner(task, state);
 	if (state->on_ns && state->on_ns < now_ns && task_switches(task) == state->switches + 1)
 		state->ran_ns += now_ns - state->on_ns;
 	state->on_ns = 0;

@@ -167,6 +167,17 @@ TEST(threads_are_told_apart)
 	CHECK_EQ(folded_sum(tool->out, "twin", NULL), folded_sum(tool->out, NULL, NULL));
 }
 
+/* It gets the main thread's id, which has none of the time before. */
+TEST(a_thread_that_executes_a_program_keeps_its_time)
+{
+	struct proc *tool = tool_run("profile", "--wall", "--per-thread", "-F", "997", "--",
+				     work_path("spin"), "-t", "2", "-m", "200", "-x");
+
+	CHECK_CLOSE(folded_sum(tool->out, NULL, "[on cpu]"),
+		    work_value(tool->out, "spin", "process_ns") / 1000,
+		    (uint64_t)at_size(100, 200));
+}
+
 TEST(samples_alone_are_told_apart_too)
 {
 	struct proc *work = work_start("spin", "-t", "2", "-m", "300", "-n", "twin");
