@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/loop.h"
 #include "base/mem.h"
 
@@ -88,6 +89,17 @@ int loop_every(struct loop *loop, uint64_t period_ns, loop_fn *tick, void *arg)
 		return fd;
 	close(fd);
 	return err;
+}
+
+void loop_arm_at_random(int fd, uint64_t period_ns, uint64_t *random)
+{
+	struct itimerspec spec = {};
+	uint64_t ns;
+
+	*random = hash_add(*random, clock_now_ns());
+	ns = period_ns ? period_ns / 2 + *random % period_ns : 0;
+	spec.it_value = (struct timespec){ (time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S) };
+	timerfd_settime(fd, 0, &spec, NULL);
 }
 
 int loop_make_urgent(const struct loop *loop, int fd)

@@ -31,6 +31,12 @@ int loop_watch_priority(struct loop *loop, int fd, loop_fn *ready, void *arg);
  */
 int loop_every(struct loop *loop, uint64_t period_ns, loop_fn *tick, void *arg);
 
+/*
+ * Sets such a timer to go off once, after a random time of 0.5 to 1.5 periods: what looks at other
+ * programs must be out of step with their timers. period_ns 0: never. random: its state, 0 at first.
+ */
+void loop_arm_at_random(int fd, uint64_t period_ns, uint64_t *random);
+
 /* Exempts events of fd, which is already watched, from batching: see loop_run(). 0 or -errno. */
 int loop_make_urgent(const struct loop *loop, int fd);
 

@@ -35,9 +35,11 @@ struct sample_group {
 #define PROFILE_COLUMNS 6
 #define COLUMN_ABSENT	UINT64_MAX
 
+#define SAMPLE_ANY_PID UINT32_MAX
+
 struct sample {
 	const char *comm;
-	uint32_t pid;
+	uint32_t pid;		    /* SAMPLE_ANY_PID: that of several processes */
 	int cpu;		    /* CPU number; -1: not per CPU */
 	char state;		    /* letter of the task's state; 0: none */
 	const char *remark;	    /* such as "blocked at end"; NULL: none */

@@ -25,7 +25,8 @@ static void print_task(FILE *f, const struct sample *s)
 {
 	fprintf(f, "    %-16s ", "-");
 	escape_print(f, escape_no_name(s->comm), NULL);
-	fprintf(f, " (%" PRIu32 ")", s->pid);
+	if (s->pid != SAMPLE_ANY_PID)
+		fprintf(f, " (%" PRIu32 ")", s->pid);
 	if (s->tid)
 		fprintf(f, " tid %" PRIu32, s->tid);
 	if (s->cpu >= 0)

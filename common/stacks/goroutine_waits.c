@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -300,19 +299,10 @@ static void choose_share(struct goroutine_waits *waits, uint64_t cpu_ns)
 					    : n;
 }
 
-/*
- * Sets the timer to a random time of 0.5 to 1.5 periods, so that it is out of step with the
- * program's own timers. Stops it if there is nothing to look at.
- */
+/* Stops the timer if there is nothing to look at. */
 static void arm_timer(struct goroutine_waits *waits, uint64_t period_ns)
 {
-	struct itimerspec spec = {};
-	uint64_t ns;
-
-	waits->random = hash_add(waits->random, clock_now_ns());
-	ns = waits->n_open ? period_ns / 2 + waits->random % period_ns : 0;
-	spec.it_value = (struct timespec){ (time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S) };
-	timerfd_settime(waits->timer_fd, 0, &spec, NULL);
+	loop_arm_at_random(waits->timer_fd, waits->n_open ? period_ns : 0, &waits->random);
 }
 
 static enum loop_verdict on_timer(int fd, void *arg)

@@ -337,7 +337,7 @@ static const struct sample *add_sample(struct stack_profile *p, const struct sta
 	char comm[TASK_COMM_LEN + 1] = {};
 	struct sample sample = {
 		.comm = comm,
-		.pid = p->by_process ? key->tgid : 0,
+		.pid = p->by_process ? key->tgid : SAMPLE_ANY_PID,
 		.tid = key->tid,
 		.cpu = (int)key->cpu - 1,
 		.state = (char)key->state,

@@ -300,6 +300,7 @@ TEST(sigusr1_shows_stacks_in_every_format)
 		CHECK(proc_wait_for(tool, peeks[i].seen));
 		proc_linger(tool, 200);
 		CHECK_CASE(peeks[i].format, !tool->out_bytes, peeks[i].is_beside);
+		CHECK_LACKS(tool->err, "plan-0 (0)");
 		tool_stop(tool);
 		CHECK(lines_with(tool->out, peeks[i].line) >= (peeks[i].is_beside ? 1 : 2));
 		CHECK(!peeks[i].is_beside || folded_is_sane(tool->out));

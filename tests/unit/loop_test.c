@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The poll loop: when it calls those who wait. */
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
 
 #include "base/loop.h"
 #include "unit.h"
 
-#define TURN_NS (20 * NS_PER_MS) /* between turns where much happens */
-#define N_TURNS 1000		 /* none of them waits */
-#define N_WAITS 10
-#define FOREVER UINT64_MAX
+#define TURN_NS	  (20 * NS_PER_MS) /* between turns where much happens */
+#define N_TURNS	  1000		   /* none of them waits */
+#define N_WAITS	  10
+#define FOREVER	  UINT64_MAX
+#define MINUTE_NS (60 * NS_PER_S)
 
 /* Ends after so many turns. */
 struct turns {
@@ -162,6 +164,35 @@ TEST(a_timer_ticks_until_it_is_closed)
 	CHECK(fd >= 0);
 	CHECK_EQ(loop_run(loop), 0);
 	CHECK(clock_now_ns() - ticks.begin_ns >= ticks.n * 5 * NS_PER_MS);
+	loop_free(loop);
+	close(fd);
+}
+
+/* As long as it is armed for a minute, it doesn't go off here. */
+TEST(a_timer_at_random_is_out_of_step)
+{
+	struct ticks ticks = {};
+	struct loop *loop = loop_new();
+	int fd = loop_every(loop, MINUTE_NS, count_tick, &ticks);
+	uint64_t random = 0, min_ns = UINT64_MAX, max_ns = 0;
+	struct itimerspec left;
+
+	for (int i = 0; i < 100; i++) {
+		uint64_t ns;
+
+		loop_arm_at_random(fd, MINUTE_NS, &random);
+		timerfd_gettime(fd, &left);
+		ns = (uint64_t)left.it_value.tv_sec * NS_PER_S + (uint64_t)left.it_value.tv_nsec;
+		min_ns = ns < min_ns ? ns : min_ns;
+		max_ns = ns > max_ns ? ns : max_ns;
+		CHECK(!left.it_interval.tv_sec && !left.it_interval.tv_nsec);
+	}
+	CHECK(max_ns <= 3 * MINUTE_NS / 2);
+	CHECK(min_ns > MINUTE_NS / 4); /* 0.5, less what a busy machine takes in between */
+	CHECK(max_ns - min_ns > MINUTE_NS / 2);
+	loop_arm_at_random(fd, 0, &random);
+	timerfd_gettime(fd, &left);
+	CHECK(!left.it_value.tv_sec && !left.it_value.tv_nsec);
 	loop_free(loop);
 	close(fd);
 }

@@ -37,7 +37,7 @@ struct held_locks {
 	struct owner owners[OWNERS_MAX];
 	size_t n_owners;
 	unsigned int n_samples;
-	uint64_t next_ns; /* earliest time of the next look */
+	uint64_t random;
 	int timer_fd;
 };
 
@@ -90,12 +90,13 @@ static void take_sample(struct held_locks *held)
 static enum loop_verdict on_timer(int fd, void *arg)
 {
 	struct held_locks *held = arg;
-	uint64_t expirations, used_ns = clock_thread_ns();
+	uint64_t expirations, used_ns = clock_thread_ns(), rest_ns;
 
-	if (read(fd, &expirations, sizeof(expirations)) < 0 || clock_now_ns() < held->next_ns)
+	if (read(fd, &expirations, sizeof(expirations)) < 0)
 		return LOOP_GO;
 	take_sample(held);
-	held->next_ns = clock_now_ns() + (clock_thread_ns() - used_ns) * REST_PER_SAMPLE;
+	rest_ns = (clock_thread_ns() - used_ns) * REST_PER_SAMPLE;
+	loop_arm_at_random(fd, rest_ns > PERIOD_NS ? rest_ns : PERIOD_NS, &held->random);
 	return LOOP_GO;
 }
 
