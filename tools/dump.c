@@ -22,7 +22,7 @@ static struct options {
 } options;
 
 static const struct opt opts[] = {
-	{ 'p', "pid", "PID", OPT_PARSED(struct options, targets, targets_parse),
+	{ 'p', "pid", "PID", OPT_LIST(struct options, targets, targets_parse),
 	  "read these processes (comma-separated)" },
 	{ 0, "container", "ID", OPT_STRING(struct options, targets.cgroup.container),
 	  "read the processes of this container (id or name)", "pid" },

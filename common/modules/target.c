@@ -77,9 +77,9 @@ static int parse_ids(const char *what, const char *text, void *dest)
 }
 
 static const struct opt target_opts[] = {
-	{ 'p', "pid", "PID,...", OPT_PARSED(struct target, pids, parse_ids),
+	{ 'p', "pid", "PID,...", OPT_LIST(struct target, pids, parse_ids),
 	  "trace only these processes" },
-	{ 0, "tid", "TID,...", OPT_PARSED(struct target, tids, parse_ids),
+	{ 0, "tid", "TID,...", OPT_LIST(struct target, tids, parse_ids),
 	  "trace only these threads" },
 	{ 0, "comm", "NAME", OPT_STRING(struct target, comm), "trace only threads with this name" },
 	{ 0, "cgroup", "PATH", OPT_STRING(struct target, cgroup.path),

@@ -30,7 +30,7 @@ static const struct opt common_opts[] = {
 	  "keep the newest N files of a series" },
 	{ 0, "keep-bytes", "SIZE", OPT_SIZE(struct run, keep_bytes),
 	  "keep the newest files of a series, SIZE in total" },
-	{ 0, "when", "CONDITION", OPT_PARSED(struct run, capture.conditions, conditions_parse),
+	{ 0, "when", "CONDITION", OPT_LIST(struct run, capture.conditions, conditions_parse),
 	  "keep only reports around a time CONDITION holds (repeatable)" },
 	{ 0, "before", "N", OPT_UINT(struct run, capture.before, 0, 1000),
 	  "with --when: keep N intervals before (default 3)" },

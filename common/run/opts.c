@@ -82,22 +82,14 @@ static int store_uint(const struct opt_use *use, const char *label, const char *
 	return err;
 }
 
-/* Refuses a second, different text: the first one would be ignored. */
-static int store_text(const struct opt_use *use, const char *label, const char *text)
-{
-	const char **value = use->value;
-
-	if (use->is_given && strcmp(*value, text) != 0)
-		return msg_error("%s: given twice, '%s' and '%s'", label, *value, text);
-	*value = text;
-	return 0;
-}
-
 static int store(const struct opt_use *use, const char *text)
 {
 	char label[64];
 
 	snprintf(label, sizeof(label), "--%s", use->opt->name);
+	/* of two different ones, the first would be ignored */
+	if (use->text && use->opt->type != OPT_TYPE_LIST && strcmp(use->text, text) != 0)
+		return msg_error("%s: given twice, '%s' and '%s'", label, use->text, text);
 	switch (use->opt->type) {
 	case OPT_TYPE_FLAG:
 		*(bool *)use->value = true;
@@ -109,8 +101,10 @@ static int store(const struct opt_use *use, const char *text)
 	case OPT_TYPE_SIZE:
 		return parse_size(label, text, use->value);
 	case OPT_TYPE_STRING:
-		return store_text(use, label, text);
+		*(const char **)use->value = text;
+		return 0;
 	case OPT_TYPE_PARSED:
+	case OPT_TYPE_LIST:
 		return use->opt->parse(label, text, use->value);
 	}
 	return -EINVAL;
@@ -244,6 +238,7 @@ int opts_parse(struct opt_set *set, int argc, char **argv)
 		if (store(use, optarg))
 			return -EINVAL;
 		use->is_given = true;
+		use->text = optarg;
 		use->by_letter = value < FIRST_LONG_ID;
 	}
 	return check_exclusions(set) ? -EINVAL : optind;

@@ -24,6 +24,7 @@ enum opt_type {
 	OPT_TYPE_SIZE,
 	OPT_TYPE_STRING,
 	OPT_TYPE_PARSED,
+	OPT_TYPE_LIST,
 };
 
 /* Parses text into the member dest. 0 or -EINVAL, printed. what: the option, for messages. */
@@ -55,6 +56,9 @@ struct opt {
 
 #define OPT_PARSED(type, member, parse_fn) OPT_TYPE_PARSED, offsetof(type, member), 0, 0, parse_fn
 
+/* Each further one adds to the value. */
+#define OPT_LIST(type, member, parse_fn) OPT_TYPE_LIST, offsetof(type, member), 0, 0, parse_fn
+
 #define OPT_MAX		 96
 #define OPT_MAX_SECTIONS 12
 
@@ -84,7 +88,8 @@ struct opt_set {
 	/* Filled by opts_parse(): the options of all sections. */
 	struct opt_use {
 		const struct opt *opt;
-		void *value; /* location of the value */
+		void *value;	  /* location of the value */
+		const char *text; /* the last argument; NULL: none */
 		bool is_given, by_letter;
 	} uses[OPT_MAX];
 	size_t n_uses;

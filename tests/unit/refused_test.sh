@@ -109,9 +109,13 @@ a_second_report_in_a_file_that_has_one_is_refused:
 --format pprof: several reports | profile pagefaults | --format pprof --interval 1 --count 2
 --format html: several reports | offcputime | --format html --interval 1
 
-a_second_filter_of_a_kind_is_refused:
+a_second_value_is_refused:
 --comm: given twice, 'a' and 'b' | all | --comm a --comm b
 --cgroup: given twice | all | --cgroup /a --cgroup /b
+--frequency: given twice | profile | -F 10 -F 50
+--state: given twice | offcputime | --state S --state R
+--syscall: given twice | syscount | --syscall read --syscall write
+--duration: given twice | all | --duration 1 --duration 2
 
 a_cpu_that_is_none_is_refused:
 9999 | profile | -C 9999
