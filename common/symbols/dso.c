@@ -539,7 +539,7 @@ static void warn_of_change(const struct dso *dso)
 /* Marks a file without symbols, or one that changed since it was opened, as useless. */
 static void give_file_up(struct dso *dso)
 {
-	if (dso->was_dropped)
+	if (dso->was_dropped || !file_is_unchanged(dso->file))
 		warn_of_change(dso);
 	dso->is_useless = true;
 }
