@@ -33,7 +33,7 @@ int loop_every(struct loop *loop, uint64_t period_ns, loop_fn *tick, void *arg);
 
 /*
  * Sets such a timer to go off once, after a random time of 0.5 to 1.5 periods: what looks at other
- * programs must be out of step with their timers. period_ns 0: never. random: its state, 0 at first.
+ * programs must be out of step with their timers. period_ns 0: never. random: state, 0 at first.
  */
 void loop_arm_at_random(int fd, uint64_t period_ns, uint64_t *random);
 

@@ -129,8 +129,8 @@ parses()
 	case $tool:$? in dump:0|*:1) ;; *) return 1 ;; esac
 }
 
-# What reads a tool's output does so until the end, so that has to come: by a duration, a count, a command that
-# ends, or as many operands as the usage line has. This makes a script that prints the lines where it never does.
+# A program that reads a tool's output waits for its end, so that has to come: by a duration, a count, a command
+# that ends, or as many operands as the usage line has. This makes a script that prints the lines without an end.
 write_endless()
 {
 	echo "/^($names) .*(\\|| >| [0-9]>)/!d; /^(flame|dump) /d; s/ *(\\|| [0-9]*>).*//"

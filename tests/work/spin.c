@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * spin [-t THREADS] [-m CPU_MS] [-i PREEMPTIONS] [-c CPU] [-n NAME] [-s HZ] [-p NS] [-r] [-e] [-x]:
+ * spin [-t THREADS] [-m CPU_MS] [-i PREEMPTIONS] [-c CPU] [-n NAME] [-s HZ] [-p NS] [-rex]:
  * spins in spin_hot(), called by spin_outer(), until each thread has used CPU_MS or was preempted
  * PREEMPTIONS times (without either: forever). Prints each thread's CPU time, and with -s or -p its
  * samples by the kernel at this rate or period. Thread i runs on the i-th usable CPU, or all on
- * CPU; the first is the process's main thread. -r: with real-time priority. -e: with nice -20. -x:
- * the last thread, when it has spun, executes "spin -m CPU_MS", which prints the process's CPU time.
+ * CPU; the first is the process's main thread. -r: with real-time priority. -e: with nice -20.
+ * -x: the last thread, when it has spun, executes "spin -m CPU_MS", which prints the process's CPU
+ * time.
  */
 #include <pthread.h>
 #include <string.h>
