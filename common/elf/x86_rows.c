@@ -210,6 +210,12 @@ static bool needs_rbp(int32_t stack)
 	return stack & STACK_BY_RBP || !saved_words(stack);
 }
 
+/* Returns true if rsp points to the saved rbp: a copy of rsp is a frame pointer then. */
+static bool is_rbp_on_top(int32_t stack)
+{
+	return !(stack & STACK_BY_RBP) && saved_words(stack) * WORD == stack_bytes(stack);
+}
+
 /* Handles moves between rsp and rbp. Returns false for another instruction. */
 static bool move_pointers(int32_t *stack, const struct step *step)
 {
@@ -220,7 +226,7 @@ static bool move_pointers(int32_t *stack, const struct step *step)
 		return false;
 	from = loads ? x86_rm(&step->insn) : x86_reg(&step->insn);
 	to = loads ? x86_reg(&step->insn) : x86_rm(&step->insn);
-	if (from == RSP && to == RBP && saved_words(*stack))
+	if (from == RSP && to == RBP && is_rbp_on_top(*stack))
 		*stack |= STACK_BY_RBP;
 	else if (to == RBP ? needs_rbp(*stack) : to == RSP && !(*stack & STACK_BY_RBP))
 		*stack = STACK_UNKNOWN;

@@ -54,6 +54,26 @@ static const struct {
 	  /* push %rbp; mov %rsp,%rbp; and $-16,%rsp; push %rbx; leave; ret */
 	  { CODE("\x55\x48\x8b\xec\x48\x83\xe4\xf0\x53\xc9\xc3") },
 	  "sp+8; 1 sp+16 bp@cfa-16; 4 bp+16 bp@cfa-16; 10 sp+8" },
+	{ "the address of a local in rbp is no frame",
+	  /*
+	   * push %rbp; push %rbx; sub $24,%rsp; mov %rsp,%rbp; add $24,%rsp;
+	   * pop %rbx; pop %rbp; ret
+	   */
+	  { CODE("\x55\x53\x48\x83\xec\x18\x48\x89\xe5\x48\x83\xc4\x18\x5b\x5d\xc3") },
+	  "sp+8; 1 sp+16 bp@cfa-16; 2 sp+24 bp@cfa-16; 6 sp+48 bp@cfa-16; 13 sp+24 bp@cfa-16; "
+	  "14 sp+16 bp@cfa-16; 15 sp+8" },
+	{ "nor is the address of another saved register",
+	  /* push %rbp; push %rbx; mov %rsp,%rbp; pop %rbx; pop %rbp; ret */
+	  { CODE("\x55\x53\x48\x89\xe5\x5b\x5d\xc3") },
+	  "sp+8; 1 sp+16 bp@cfa-16; 2 sp+24 bp@cfa-16; 6 sp+16 bp@cfa-16; 7 sp+8" },
+	{ "a frame may be below other registers",
+	  /* push %rbx; push %rbp; mov %rsp,%rbp; leave; pop %rbx; ret */
+	  { CODE("\x53\x55\x48\x89\xe5\xc9\x5b\xc3") },
+	  "sp+8; 1 sp+16; 2 sp+24 bp@cfa-24; 5 bp+24 bp@cfa-24; 6 sp+16; 7 sp+8" },
+	{ "a frame pointer that is set again is unknown",
+	  /* push %rbp; mov %rsp,%rbp; sub $16,%rsp; mov %rsp,%rbp; leave; ret */
+	  { CODE("\x55\x48\x89\xe5\x48\x83\xec\x10\x48\x89\xe5\xc9\xc3") },
+	  "sp+8; 1 sp+16 bp@cfa-16; 4 bp+16 bp@cfa-16; 11 -" },
 	{ "the stack is followed along jumps",
 	  /* sub $24,%rsp; je 11; 6: add $24,%rsp; ret; 11: push %rax; pop %rax; jmp 6 */
 	  { CODE("\x48\x83\xec\x18\x74\x05\x48\x83\xc4\x18\xc3\x50\x58\xeb\xf7") },
@@ -100,6 +120,14 @@ static const struct {
 	{ "the stack of a function does not reach into the next one",
 	  { CODE(MAY_END "\x53\x5b\xc3"), ENTRIES(0, 11) }, /* push %rbx; pop %rbx; ret */
 	  "sp+8; 5 -; 11 sp+8; 12 sp+16; 13 sp+8" },
+	{ "nor does a frame, if the next function is not known",
+	  /*
+	   * push %rbp; mov %rsp,%rbp; test %edi,%edi; jne 10; leave; ret; 10: call far away, which
+	   * never returns; push %rbp; mov %rsp,%rbp; leave; ret
+	   */
+	  { CODE("\x55\x48\x89\xe5\x85\xff\x75\x02\xc9\xc3\xe8\xf5\0\0\0\x55\x48\x89\xe5\xc9\xc3"),
+	    ENTRIES(0) },
+	  "sp+8; 1 sp+16 bp@cfa-16; 4 bp+16 bp@cfa-16; 9 sp+8; 10 -" },
 	{ "nothing fits if the next function is not known",
 	  { CODE(MAY_END "\x53\x5b\xc3"), ENTRIES(0) },
 	  "-" },
