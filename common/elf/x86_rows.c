@@ -123,6 +123,18 @@ static bool is_on_register(const struct step *step, uint8_t reg)
 	return step->insn.has_modrm && !x86_rm_is_memory(&step->insn) && x86_rm(&step->insn) == reg;
 }
 
+/*
+ * Returns false for instructions of the maps 0F38 and 0F3A that write only SSE registers, whose
+ * numbers are those of general ones, too (Intel SDM, volume 2, tables A-4 and A-5).
+ */
+static bool writes_general(const struct x86_insn *insn)
+{
+	if (insn->map == X86_MAP_0F38)
+		return insn->opcode >= 0xf0 ||
+		       (insn->opcode | 1) == 0x8b; /* movbe, crc32, adcx; movrs */
+	return insn->map != X86_MAP_0F3A || (insn->opcode & 0xfc) == 0x14; /* pextr, extractps */
+}
+
 /* Returns true if the instruction may write the register; also for some that only read it. */
 static bool may_write(const struct step *step, uint8_t reg)
 {
@@ -143,7 +155,7 @@ static bool may_write(const struct step *step, uint8_t reg)
 	if (insn->map == X86_MAP_0F && (insn->opcode < 0x40 || insn->opcode > 0xaf ||
 					(insn->opcode >= 0x50 && insn->opcode < 0x90)))
 		return (insn->opcode & 0xf6) == 0xb6 && x86_reg(insn) == reg; /* movzx, movsx */
-	return x86_reg(insn) == reg || is_on_register(step, reg);
+	return writes_general(insn) && (x86_reg(insn) == reg || is_on_register(step, reg));
 }
 
 /* ---- states ---- */

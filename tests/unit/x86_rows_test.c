@@ -135,6 +135,18 @@ static const struct {
 	{ "code that leads to no return is unknown",
 	  { CODE(MAY_END "\x50\xe8\xf0\0\0\0\xf4"), ENTRIES(0) }, /* push %rax; call; hlt */
 	  "sp+8; 5 -" },
+	/* xmm4 and xmm5 have the numbers of rsp and rbp */
+	{ "SSE instructions leave general registers alone",
+	  /* sub $24,%rsp; pshufb %xmm5,%xmm4; pinsrd $1,%eax,%xmm4; add $24,%rsp; ret */
+	  { CODE("\x48\x83\xec\x18\x66\x0f\x38\x00\xe5\x66\x0f\x3a\x22\xe0\x01"
+		 "\x48\x83\xc4\x18\xc3") },
+	  "sp+8; 4 sp+32; 19 sp+8" },
+	{ "but not those that extract from SSE registers",
+	  { CODE("\x66\x0f\x3a\x16\xc5\x01\xc3") }, /* pextrd $1,%xmm0,%ebp; ret */
+	  "sp+8; 6 -" },
+	{ "nor other instructions with such opcodes",
+	  { CODE("\x0f\x38\xf0\x2f\xc3") }, /* movbe (%rdi),%ebp; ret */
+	  "sp+8; 4 -" },
 	{ "a signal trampoline is no function",
 	  { CODE("\xb8\x0f\0\0\0\x0f\x05\xc3"), ENTRIES(0) },
 	  "-" },
