@@ -545,11 +545,28 @@ static void begin_at_entries(struct text *text)
 
 /* ---- proof ---- */
 
+/*
+ * Returns true if the byte is proved, and so is an instruction that leads to it with this state. At
+ * an entry, the state must be an empty stack: the entry may be the head of a loop, or an alias. An
+ * entry after a call proves nothing: it may be the next function, and the call may never return.
+ */
+static bool is_proved_from(const struct text *text, uint64_t at, int32_t stack, bool is_after_call)
+{
+	return at < text->in->bytes && text->is_proved[at] &&
+	       (!text->is_entry[at] || (stack == STACK_AT_CALL && !is_after_call));
+}
+
+static bool is_call(const struct step *step)
+{
+	return is_legacy(step, 0xe8) || (is_legacy(step, 0xff) && operation(step) == 2);
+}
+
 /* Returns true if the state is proved by what follows: a return, or a jump to another function. */
 static bool leads_to_end(const struct text *text, size_t at)
 {
 	struct step step = { .code = text->in->code + at };
-	uint64_t next, target;
+	int32_t after;
+	uint64_t next;
 
 	if (!x86_decode(&step.insn, step.code, text->in->bytes - at))
 		return false;
@@ -557,12 +574,11 @@ static bool leads_to_end(const struct text *text, size_t at)
 	    !is_legacy(&step, 0xcc) && step.insn.map == X86_MAP_ONE)
 		return true;
 	next = at + step.insn.bytes;
-	target = next + (uint64_t)(int64_t)step.insn.relative;
-	if (step.insn.is_relative && !is_legacy(&step, 0xe8) && target < text->in->bytes &&
-	    !text->is_entry[target] && text->is_proved[target])
+	after = stack_after(text->stacks[at], &step, text->in->has_frame);
+	if (step.insn.is_relative && !is_call(&step) &&
+	    is_proved_from(text, next + (uint64_t)(int64_t)step.insn.relative, after, false))
 		return true;
-	return !ends_path(&step) && next < text->in->bytes && !text->is_entry[next] &&
-	       text->is_proved[next];
+	return !ends_path(&step) && is_proved_from(text, next, after, is_call(&step));
 }
 
 /*

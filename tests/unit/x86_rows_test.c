@@ -135,6 +135,27 @@ static const struct {
 	{ "code that leads to no return is unknown",
 	  { CODE(MAY_END "\x50\xe8\xf0\0\0\0\xf4"), ENTRIES(0) }, /* push %rax; call; hlt */
 	  "sp+8; 5 -" },
+	/* a jump without a stack makes its target an entry */
+	{ "code before a loop is proved by it",
+	  /* xor %eax,%eax; 2: dec %edi; je 8; jmp 2; 8: ret */
+	  { CODE("\x31\xc0\xff\xcf\x74\x02\xeb\xfa\xc3"), ENTRIES(0) },
+	  "sp+8" },
+	{ "so is code that empties the stack before a loop",
+	  /* push %rbx; call far away; pop %rbx; 7: dec %edi; jmp 7 */
+	  { CODE("\x53\xe8\xf5\0\0\0\x5b\xff\xcf\xeb\xfc"), ENTRIES(0) },
+	  "sp+8; 1 sp+16; 7 sp+8" },
+	{ "a conditional jump is proved by an entry, a call before it is not",
+	  /* test %edi,%edi; jne 9; call far away; 9: dec %edi; jmp 9 */
+	  { CODE("\x85\xff\x75\x05\xe8\xf5\0\0\0\xff\xcf\xeb\xfc"), ENTRIES(0) },
+	  "sp+8; 4 -; 9 sp+8" },
+	{ "neither is a call by pointer",
+	  /* test %edi,%edi; jne 6; call *%rax; 6: dec %edi; jmp 6 */
+	  { CODE("\x85\xff\x75\x02\xff\xd0\xff\xcf\xeb\xfc"), ENTRIES(0) },
+	  "sp+8; 4 -; 6 sp+8" },
+	{ "nor other code with something on the stack, before the next function",
+	  /* test %edi,%edi; jne 5; ret; 5: push %rax; call far away; nop; 12: ret */
+	  { CODE(MAY_END "\x90\xc3"), ENTRIES(0, 12) },
+	  "sp+8; 5 -; 12 sp+8" },
 	/* xmm4 and xmm5 have the numbers of rsp and rbp */
 	{ "SSE instructions leave general registers alone",
 	  /* sub $24,%rsp; pshufb %xmm5,%xmm4; pinsrd $1,%eax,%xmm4; add $24,%rsp; ret */
