@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,13 @@ struct uprobe_multi_attr {
 	uint32_t count, multi_flags, pid, padding;
 };
 
+/* The part of struct bpf_link_info for a multi or session link. */
+struct uprobe_multi_info {
+	uint32_t type, id, prog_id, padding;
+	uint64_t path, offsets, ref_ctr_offsets, cookies;
+	uint32_t path_size, count, flags, pid;
+};
+
 /* One or several links to create, with the same program at all points. */
 struct attachment {
 	int prog_fd;
@@ -52,6 +60,13 @@ struct attachment {
 struct uprobes {
 	int *fds;
 	size_t n, cap;
+
+	/* the task to which the links are bound */
+	pid_t pid; /* 0: none, all processes are probed */
+	bool is_perf;
+	uint32_t task_pid; /* multi: pid that the kernel reported for the first link */
+	int task_fd;	   /* perf: event that hangs up when its task exits; -1: none */
+	void *task_page;   /* perf: page of the event; MAP_FAILED: none */
 };
 
 struct path {
@@ -257,6 +272,61 @@ int uprobes_prepare(struct uprobes_programs *programs)
 	return -ENOTSUP;
 }
 
+/* ---- the task to which links are bound ---- */
+
+static size_t page_bytes(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Opens an event that counts nothing; without its page, it would always be hung up. */
+static void open_task(struct uprobes *uprobes)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_DUMMY,
+		.disabled = 1,
+	};
+	int fd = (int)syscall(SYS_perf_event_open, &attr, uprobes->pid, -1, -1,
+			      PERF_FLAG_FD_CLOEXEC);
+
+	uprobes->task_fd = fd;
+	if (fd >= 0)
+		uprobes->task_page = mmap(NULL, page_bytes(), PROT_READ, MAP_SHARED, fd, 0);
+}
+
+static void close_task(const struct uprobes *uprobes)
+{
+	if (uprobes->task_fd < 0)
+		return;
+	if (uprobes->task_page != MAP_FAILED)
+		munmap(uprobes->task_page, page_bytes());
+	close(uprobes->task_fd);
+}
+
+/* Returns the pid of the link's task; 0: the task is gone; UINT32_MAX: unknown. */
+static uint32_t read_task_pid(int link_fd)
+{
+	struct uprobe_multi_info info = {};
+	uint32_t bytes = sizeof(info);
+
+	return bpf_obj_get_info_by_fd(link_fd, &info, &bytes) || bytes < sizeof(info) ? UINT32_MAX
+										      : info.pid;
+}
+
+/* A task that is gone has pid 0, or that of the thread that has executed a program. */
+bool uprobes_are_bound(const struct uprobes *uprobes)
+{
+	struct pollfd task = { .fd = uprobes->task_fd };
+
+	if (!uprobes->pid)
+		return true;
+	if (uprobes->is_perf)
+		return task.fd >= 0 && !poll(&task, 1, 0);
+	return uprobes->task_pid && read_task_pid(uprobes->fds[0]) == uprobes->task_pid;
+}
+
 /* ---- attaching ---- */
 
 static void keep_link(struct uprobes *uprobes, int fd)
@@ -399,12 +469,19 @@ struct uprobes *uprobes_attach(const struct uprobes_programs *programs, pid_t pi
 {
 	struct uprobes *uprobes = mem_zalloc(1, sizeof(*uprobes));
 
+	uprobes->pid = pid;
+	uprobes->task_fd = -1;
+	uprobes->is_perf = programs->mode == UPROBES_PERF;
+	if (uprobes->is_perf && pid)
+		open_task(uprobes);
 	for (size_t i = 0, count; i < n; i += count) {
 		count = count_in_file(points + i, n - i);
 		add_file(uprobes, programs, pid, points + i, count);
 	}
-	if (uprobes->n)
+	if (uprobes->n) {
+		uprobes->task_pid = read_task_pid(uprobes->fds[0]);
 		return uprobes;
+	}
 	uprobes_detach(uprobes);
 	errno = n ? -points[0].err : ENOENT;
 	return NULL;
@@ -415,6 +492,7 @@ void uprobes_detach(struct uprobes *uprobes)
 	if (!uprobes)
 		return;
 	drop_links(uprobes, 0);
+	close_task(uprobes);
 	free(uprobes->fds);
 	free(uprobes);
 }

@@ -69,6 +69,13 @@ struct uprobes;
 struct uprobes *uprobes_attach(const struct uprobes_programs *programs, pid_t pid,
 			       struct uprobe_point *points, size_t n);
 
+/*
+ * Returns false if the kernel has lost the process: probes of one process are bound to the task of
+ * its main thread (UPROBES_PERF: of thread pid). If another thread executes a program, that task is
+ * gone, and no probe is placed in the new program.
+ */
+bool uprobes_are_bound(const struct uprobes *uprobes);
+
 /* Detaches all points and frees uprobes (may be NULL). Pending calls' returns are not reported. */
 void uprobes_detach(struct uprobes *uprobes);
 

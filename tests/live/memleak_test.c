@@ -791,6 +791,36 @@ static size_t links_of(const struct proc *tool)
 	return n;
 }
 
+/* Starts the tool on a process that then executes its program n times, each time by a thread. */
+static void check_relay(int n)
+{
+	struct proc *work = work_start("leaky", "relay", text_of("%d", n));
+	struct proc *tool = tool_start_on(work, "memleak", TEXT, "-o", "0");
+	size_t links = links_of(tool);
+
+	work_go(work);
+	wait_for_lines(work, "@ready", 2);
+	tool_settle(tool);
+	for (int s = 0; s < WAIT_S && links_of(tool) > links; s++)
+		proc_linger(tool, 1000);
+	CHECK_EQ(links_of(tool), links);
+	work_do(work);
+	tool_stop(tool);
+	check_all_leaks(tool->out);
+	CHECK_HAS(tool->err, " loaded while tracing");
+}
+
+/* Links are bound to the main thread, which such an exec ends. */
+TEST_UNLESS(memleak_lacks, a_program_that_a_thread_has_executed_is_probed_again)
+{
+	check_relay(1);
+}
+
+TEST_UNLESS(memleak_lacks, links_of_programs_that_threads_have_executed_are_closed)
+{
+	check_relay(at_size(100, 20));
+}
+
 /* Each copy of a static program is another file with an allocator. */
 TEST_UNLESS(windows_lack, probes_of_files_that_nobody_maps_are_dropped)
 {

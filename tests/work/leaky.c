@@ -444,6 +444,26 @@ static void execute(const char *path, const char *mode)
 	exit(1);
 }
 
+static void *execute_again(void *n)
+{
+	leak_malloc();
+	execl("/proc/self/exe", "leaky", "before", "relay", n, "all", "1", NULL);
+	exit(1);
+}
+
+/* Executes this program n times, each time by a new thread, and then leaks all. */
+static void relay(int n)
+{
+	char text_of_n[12];
+	pthread_t thread;
+
+	if (!n)
+		return;
+	snprintf(text_of_n, sizeof(text_of_n), "%d", n - 1);
+	pthread_create(&thread, NULL, execute_again, text_of_n);
+	pthread_join(thread, NULL);
+}
+
 /* Runs a program without stdin and stdout, since it would print "@ready" as we do. */
 static void run_program(const char *path, const char *n)
 {
@@ -669,7 +689,7 @@ static const struct {
 	{ "hurry", hurry },	  { "move", move_one },		  { "hand", hand_over },
 	{ "below", take_below },  { "pipes", open_pipes },	  { "mappings", change_mappings },
 	{ "wander", wander },	  { "loaded", take_in_copies },	  { "heir", leave_to_heir },
-	{ "empty", take_empty },  { "consumers", run_consumers },
+	{ "empty", take_empty },  { "consumers", run_consumers }, { "relay", relay },
 };
 
 static void run_mode(const char *mode, int n, const char *arg)

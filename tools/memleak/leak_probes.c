@@ -18,9 +18,10 @@
 #include "process/procstate.h"
 #include "run/bpfmap.h"
 
-#define WINDOW_NS  (50 * NS_PER_MS)  /* length of a window; attaching takes 1 % of it */
-#define RELEASE_NS (5 * NS_PER_S)    /* minimum time between searches for unmapped files */
-#define CLOSE_NS   (125 * NS_PER_MS) /* maximum time per tick for closing links */
+#define WINDOW_NS   (50 * NS_PER_MS)  /* length of a window; attaching takes 1 % of it */
+#define RELEASE_NS  (5 * NS_PER_S)    /* minimum time between searches for unmapped files */
+#define CLOSE_NS    (125 * NS_PER_MS) /* maximum time per tick for closing links */
+#define CLOSING_MAX 8 /* maximum dropped sets of links after another exec by a thread */
 
 /* Probes in a file. */
 struct file_probes {
@@ -359,16 +360,25 @@ static bool is_left_out(const struct leak_probes *probes, const struct allocator
 }
 
 /*
- * Returns true, after a warning, if a function can't be probed. Not left to the kernel: an old one
- * might accept the probe and break the program.
+ * Returns true for functions that can't be probed. Not left to the kernel: an old one might accept
+ * the probe and break the program.
  */
-static bool is_refused(const struct allocators *found, const struct alloc_function *f)
+static bool is_refused(const struct alloc_function *f)
 {
-	if (f->place.kind != PROBE_REFUSED)
-		return false;
-	msg_warn("%s of %s: can't be probed: no suitable instruction at its entry", f->name,
-		 found->files[f->file].path);
-	return true;
+	return f->place.kind == PROBE_REFUSED;
+}
+
+/* Warns of functions from index `first` on that can't be probed. */
+static void warn_of_refused(const struct leak_probes *probes, const struct allocators *found,
+			    size_t first)
+{
+	for (size_t i = first; i < found->n_functions; i++) {
+		const struct alloc_function *f = &found->functions[i];
+
+		if (is_refused(f) && !is_left_out(probes, found, f))
+			msg_warn("%s of %s: can't be probed: no suitable instruction at its entry",
+				 f->name, found->files[f->file].path);
+	}
 }
 
 /* Functions to be probed together, and their probe points. */
@@ -399,7 +409,7 @@ static struct batch choose_functions(const struct leak_probes *probes,
 		const struct alloc_function *f = &found->functions[i];
 
 		if (is_in_windows(probes, f->kind) != in_windows || is_left_out(probes, found, f) ||
-		    is_refused(found, f))
+		    is_refused(f))
 			continue;
 		batch.functions[batch.n] = f;
 		batch.points[batch.n++] = make_point(found, f);
@@ -419,11 +429,11 @@ static int attach_batch(struct leak_probes *probes, const struct probed_process 
 		return -errno;
 	if (!at)
 		at = file->probes = mem_zalloc(1, sizeof(*at));
+	file->stays_open = in_windows || !probes->for_all;
 	if (!in_windows) {
 		at->links = links;
 		return 0;
 	}
-	file->stays_open = true;
 	at->pid = pid;
 	at->n_points = batch->n;
 	at->points = mem_zalloc(batch->n, sizeof(*at->points));
@@ -481,9 +491,11 @@ static int probe_some(struct leak_probes *probes, const struct probed_process *p
 	int err = 0;
 
 	for (size_t i = first; i < found->n_functions; i++) {
+		size_t file = found->functions[i].file;
 		int result;
 
-		if (i > first && found->functions[i].file == found->functions[i - 1].file)
+		if (found->files[file].fd < 0 ||
+		    (i > first && file == found->functions[i - 1].file))
 			continue;
 		result = probe_file(probes, process, i, in_windows);
 		is_any_attached |= result > 0;
@@ -520,35 +532,7 @@ static bool find_anchor(const struct leak_probes *probes, struct probed_process 
 	return process->anchor || live == process->pid;
 }
 
-int leak_probes_add(struct leak_probes *probes, pid_t pid)
-{
-	struct probed_process *process = find_or_add(probes, pid);
-	int n = allocators_scan(process->found, pid, &probes->request);
-
-	probes->has_changed = true;
-	process->had_ended = process->has_exited = false;
-	if (n > 0 && !find_anchor(probes, process))
-		n = -ESRCH;
-	if (n > 0)
-		n = probe_functions(probes, process, process->found->n_functions - (size_t)n);
-	allocators_close(process->found);
-	return n;
-}
-
-static bool has_lost_anchor(const struct probed_process *process)
-{
-	pid_t pid = process->pid, anchor = process->anchor;
-
-	return anchor && !process_has_ended(pid) &&
-	       (anchor == pid ? process_live_task(pid) != pid : process_has_ended(anchor));
-}
-
-size_t leak_probes_count(const struct leak_probes *probes)
-{
-	return probes->n_functions;
-}
-
-/* ---- release ---- */
+/* ---- dropping probes ---- */
 
 static void drop_links(struct leak_probes *probes, struct uprobes *links)
 {
@@ -576,15 +560,90 @@ static void drop_all(struct leak_probes *probes, struct allocators *found)
 		drop_probes(&found->files[i], probes);
 }
 
-/* Closes dropped links, one by one, until none is left or most_ns have passed. */
-static void close_links(struct leak_probes *probes, uint64_t most_ns)
+/* Closes dropped links, one by one, until n_left are left or most_ns have passed. */
+static void close_links(struct leak_probes *probes, size_t n_left, uint64_t most_ns)
 {
 	uint64_t begin_ns = clock_now_ns();
 
-	while (probes->n_closing && clock_now_ns() - begin_ns < most_ns)
+	while (probes->n_closing > n_left && clock_now_ns() - begin_ns < most_ns)
 		if (!uprobes_detach_one(probes->closing[probes->n_closing - 1]))
 			probes->n_closing--;
 }
+
+/* ---- searching and probing ---- */
+
+/* Returns true if probes are not bound: a thread other than the main one has called exec. */
+static bool needs_new_probes(const struct probed_process *process)
+{
+	const struct allocators *found = process->found;
+	bool needs = process->is_unbound;
+
+	for (size_t i = 0; !needs && i < found->n_files; i++) {
+		const struct file_probes *at = found->files[i].probes;
+
+		needs = at && at->links && !uprobes_are_bound(at->links);
+	}
+	return needs;
+}
+
+/*
+ * Probes all functions again after an exec by a thread other than the main one, mostly before the
+ * new program has mapped its libraries. Waits if such execs follow each other faster than dropped
+ * links can be closed.
+ */
+static int probe_again(struct leak_probes *probes, struct probed_process *process)
+{
+	int err;
+
+	if (process_has_ended(process->pid) || process_live_task(process->pid) != process->pid)
+		return 0;
+	msg_debug("process %d: exec by a thread, probed again", process->pid);
+	drop_all(probes, process->found);
+	process->anchor = process->anchor ? process->pid : 0;
+	err = probe_functions(probes, process, 0);
+	process->is_unbound = err == -ESRCH; /* during the next exec */
+	close_links(probes, CLOSING_MAX, UINT64_MAX);
+	return err;
+}
+
+/* Probes functions found by a search, from index `first` on. */
+static int probe_new(struct leak_probes *probes, struct probed_process *process, size_t first)
+{
+	if (!find_anchor(probes, process))
+		return -ESRCH;
+	warn_of_refused(probes, process->found, first);
+	return probe_functions(probes, process, first);
+}
+
+int leak_probes_add(struct leak_probes *probes, pid_t pid)
+{
+	struct probed_process *process = find_or_add(probes, pid);
+	int err = needs_new_probes(process) ? probe_again(probes, process) : 0;
+	int n = allocators_scan(process->found, pid, &probes->request);
+
+	probes->has_changed = true;
+	process->had_ended = process->has_exited = false;
+	if (n > 0)
+		n = probe_new(probes, process, process->found->n_functions - (size_t)n);
+	allocators_close(process->found);
+	return n ? n : err;
+}
+
+/* Returns true if the thread that holds the probes has exited, or has been replaced by an exec. */
+static bool has_lost_anchor(const struct probed_process *process)
+{
+	pid_t pid = process->pid, anchor = process->anchor;
+
+	return anchor && !process_has_ended(pid) &&
+	       (anchor == pid ? process_live_task(pid) != pid : process_has_ended(anchor));
+}
+
+size_t leak_probes_count(const struct leak_probes *probes)
+{
+	return probes->n_functions;
+}
+
+/* ---- release ---- */
 
 void leak_probes_detach(struct leak_probes *probes)
 {
@@ -592,7 +651,7 @@ void leak_probes_detach(struct leak_probes *probes)
 		return;
 	end_windows(probes);
 	visit_found(probes, drop_all);
-	close_links(probes, UINT64_MAX);
+	close_links(probes, 0, UINT64_MAX);
 }
 
 static void leave_file(struct alloc_file *file, void *arg)
@@ -625,15 +684,24 @@ static void release_unmapped(struct leak_probes *probes)
 	visit_found(probes, release_files);
 }
 
+/* Returns true if the anchor was lost at the last tick, too: not only during an exec. */
+static bool stays_lost(struct probed_process *process)
+{
+	bool was_lost = process->was_lost;
+
+	process->was_lost = has_lost_anchor(process);
+	return process->was_lost && was_lost;
+}
+
 enum loop_verdict leak_probes_tick(struct leak_probes *probes)
 {
-	const struct probed_process *process;
+	struct probed_process *process;
 	pid_t lost = 0;
 
 	release_unmapped(probes);
-	close_links(probes, CLOSE_NS);
+	close_links(probes, 0, CLOSE_NS);
 	for (size_t at = 0; (process = idmap_next(&probes->processes, &at));)
-		if (has_lost_anchor(process))
+		if (stays_lost(process))
 			lost = process->pid;
 	if (!lost)
 		return LOOP_GO;

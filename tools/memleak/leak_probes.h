@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Probes on the allocators of the traced processes. A process's mappings are searched for
- * allocators when it is first seen, and after new mappings or an exec. With --duty-cycle, functions
- * that only allocate are probed in windows of time.
+ * allocators when it is first seen, and after new mappings or an exec; if a thread other than the
+ * main one has called exec, its probes are attached again. With --duty-cycle, functions that only
+ * allocate are probed in windows of time.
  */
 #ifndef LEAK_PROBES_H
 #define LEAK_PROBES_H
@@ -24,7 +25,9 @@ struct probed_process {
 	pid_t pid;
 	struct allocators *found; /* own allocators; with for_all, those of all processes */
 
-	pid_t anchor; /* thread to which its probes are bound; 0: none */
+	pid_t anchor;	 /* thread to which its probes are bound; 0: none */
+	bool was_lost;	 /* the anchor was lost at the last tick */
+	bool is_unbound; /* has executed a program, and could not be probed again yet */
 	bool has_exited;
 	bool had_ended; /* the process had exited at the end of the last report */
 };
