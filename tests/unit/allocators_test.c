@@ -66,6 +66,9 @@ static const struct {
 	{ "_rjem_sdallocx", NULL, false, ALLOC_FREE },
 	{ "tc_newarray", NULL, false, ALLOC_NEW },
 	{ "mi_zalloc", NULL, false, ALLOC_MALLOC },
+	{ "mi_realloc_aligned_at", NULL, false, ALLOC_REALLOC },
+	{ "mi_heap_malloc", NULL, false,
+	  -1 }, /* mi_heap_destroy() frees without a call per block */
 	{ "_ZdaPvmSt11align_val_t", NULL, false, ALLOC_DELETE },
 	{ "mmap64", NULL, false, ALLOC_MMAP },
 	{ "malloc_usable_size", NULL, false, -1 },
