@@ -36,6 +36,12 @@ static struct entry *find_entry(struct walk *walk, const struct calltree_node *n
 	return entry;
 }
 
+/* Returns true for a marker; merged frames count as a function. */
+static bool is_marker(const struct calltree_node *node)
+{
+	return node->kind == FRAME_MARK && strcmp(node->name, CALLTREE_MERGED);
+}
+
 /* State of a walk. */
 struct place {
 	/* its function gets the own values of visited nodes; NULL: none yet */
@@ -63,7 +69,7 @@ static void visit(struct walk *walk, const struct calltree_node *node, struct pl
 {
 	bool stands_alone = !place.owner && (node->self.now || node->first_child == CALLTREE_NONE);
 
-	if (node->kind != FRAME_MARK || stands_alone) {
+	if (!is_marker(node) || stands_alone) {
 		visit_function(walk, node, place);
 		return;
 	}

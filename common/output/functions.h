@@ -25,7 +25,8 @@ struct functions {
 /*
  * Makes the functions of a finished tree, which must outlive the result; freed with
  * functions_free(). A marker's value (FRAME_MARK) goes to its caller function; only in stacks
- * without any function, markers count as functions. by_total: sorts by total.
+ * without any function, markers count as functions. CALLTREE_MERGED is a function. by_total: sorts
+ * by total.
  */
 struct functions *functions_new(const struct calltree *tree, bool by_total);
 void functions_free(struct functions *functions);

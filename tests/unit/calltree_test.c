@@ -182,6 +182,34 @@ TEST(a_mark_without_a_function_keeps_its_value)
 	calltree_free(tree);
 }
 
+/* Merged frames are not their caller's own value: only L has one. */
+TEST(merged_frames_are_a_row_of_their_own)
+{
+	struct calltree *tree = calltree_new(256);
+	struct functions *functions;
+	uint64_t merged = 0, leaf = 0, sum = 0;
+	char letters[8];
+
+	for (unsigned int i = 0; i < 5003; i++) {
+		snprintf(letters, sizeof(letters), "x%04uL", i);
+		add(tree, letters, 1, 0);
+	}
+	calltree_finish(tree);
+	functions = functions_new(tree, false);
+	for (size_t i = 0; i < functions->n; i++) {
+		const struct function *function = &functions->list[i];
+
+		sum += function->self.now;
+		leaf += strcmp(function->name, "L") ? 0 : function->self.now;
+		merged += strcmp(function->name, CALLTREE_MERGED) ? 0 : function->self.now;
+	}
+	CHECK(merged > 0);
+	CHECK_EQ(merged + leaf, 5003);
+	CHECK_EQ(sum, 5003);
+	functions_free(functions);
+	calltree_free(tree);
+}
+
 TEST(recursion_counts_once_in_a_total)
 {
 	struct calltree *tree = calltree_new(1000);
