@@ -102,20 +102,23 @@ static bool take_value(struct folded_reader *reader, char *text, struct folded_n
 	return true;
 }
 
-/* Cuts off a suffix of stackcollapse-perf.pl --all or our -a. Returns its kind; none: other. */
+/*
+ * Cuts off a suffix of stackcollapse-perf.pl --all, our -a or async-profiler's. Returns its kind;
+ * none: other. async-profiler's methods have a class, "A.f_[0]"; threads may be named "pool_[0]".
+ */
 static enum frame_kind take_suffix(char *name, enum frame_kind other)
 {
 	static const struct {
 		char letter;
 		enum frame_kind kind;
-	} kinds[] = { { 'k', FRAME_KERNEL },
-		      { 'i', FRAME_INLINED },
-		      { 'j', FRAME_JIT },
-		      { 'p', FRAME_RUNTIME } };
+	} kinds[] = { { 'k', FRAME_KERNEL },  { 'i', FRAME_INLINED }, { 'j', FRAME_JIT },
+		      { 'p', FRAME_RUNTIME }, { '0', FRAME_JIT },     { '1', FRAME_JIT } };
 	size_t length = strlen(name);
 
 	if (length <= 4 || name[length - 4] != '_' || name[length - 3] != '[' ||
 	    name[length - 1] != ']')
+		return other;
+	if (isdigit((unsigned char)name[length - 2]) && !strchr(name, '.'))
 		return other;
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
 		if (name[length - 2] == kinds[i].letter) {

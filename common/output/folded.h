@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Folded stacks, as our tools and the stackcollapse programs write them: lines "root;...;leaf
- * VALUE". The suffixes _[k], _[i], _[j] denote a frame's kind. Values may be fractions: 0.25, 1e-3.
+ * VALUE". The suffixes _[k], _[i], _[j], and async-profiler's _[0] and _[1], denote a frame's
+ * kind. Values may be fractions: 0.25, 1e-3.
  */
 #ifndef FOLDED_H
 #define FOLDED_H

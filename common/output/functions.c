@@ -21,25 +21,34 @@ struct walk {
 	struct idmap entries; /* struct entry by name and kind */
 };
 
+/* Returns true for a marker; merged frames count as a function. */
+static bool is_marker(const struct calltree_node *node)
+{
+	return node->kind == FRAME_MARK && strcmp(node->name, CALLTREE_MERGED);
+}
+
+/* Returns the kind of the row: one for code that a runtime inlines, compiles and interprets. */
+static enum frame_kind kind_of_function(const struct calltree_node *node)
+{
+	if (is_marker(node) || node->kind == FRAME_KERNEL)
+		return node->kind;
+	return FRAME_USER;
+}
+
 /* Returns the function's entry; makes it if needed. User addresses have at most 56 bits. */
 static struct entry *find_entry(struct walk *walk, const struct calltree_node *node)
 {
-	uint64_t id = (uint64_t)node->kind << 56 | (uintptr_t)node->name;
+	enum frame_kind kind = kind_of_function(node);
+	uint64_t id = (uint64_t)kind << 56 | (uintptr_t)node->name;
 	struct entry *entry = idmap_find(&walk->entries, id);
 
 	if (!entry) {
 		entry = mem_zalloc(1, sizeof(*entry));
 		entry->function.name = node->name;
-		entry->function.kind = node->kind;
+		entry->function.kind = kind;
 		idmap_add(&walk->entries, id, entry);
 	}
 	return entry;
-}
-
-/* Returns true for a marker; merged frames count as a function. */
-static bool is_marker(const struct calltree_node *node)
-{
-	return node->kind == FRAME_MARK && strcmp(node->name, CALLTREE_MERGED);
 }
 
 /* State of a walk. */

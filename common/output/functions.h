@@ -11,8 +11,8 @@
 #include "output/calltree.h"
 
 struct function {
-	const char *name; /* borrowed from the tree */
-	enum frame_kind kind;
+	const char *name;		   /* borrowed from the tree */
+	enum frame_kind kind;		   /* FRAME_KERNEL, FRAME_MARK; FRAME_USER for all others */
 	struct calltree_value self, total; /* total: recursion is counted once */
 };
 

@@ -210,6 +210,32 @@ TEST(merged_frames_are_a_row_of_their_own)
 	calltree_free(tree);
 }
 
+/* Code of a function may be inlined, compiled or interpreted; the kernel has its own functions. */
+TEST(a_functions_kinds_are_one_row_but_the_kernels)
+{
+	static const enum frame_kind kinds[] = { FRAME_USER,	FRAME_INLINED, FRAME_JIT,
+						 FRAME_RUNTIME, FRAME_KERNEL,  FRAME_MARK };
+	struct calltree *tree = calltree_new(1000);
+	struct functions *functions;
+	uint32_t node = CALLTREE_ROOT;
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		calltree_add(tree, calltree_child(tree, CALLTREE_ROOT, "f", kinds[i]),
+			     (struct calltree_value){ 1ULL << i, 0 });
+		node = calltree_child(tree, node, "f", kinds[i]);
+	}
+	calltree_add(tree, node, (struct calltree_value){ 64, 0 });
+	calltree_finish(tree);
+	functions = functions_new(tree, false);
+	CHECK_EQ(functions->n, 3);
+	CHECK_EQ(functions->list[0].self.now, 16 + 64);
+	CHECK_EQ(functions->list[1].self.now, 32);
+	CHECK_EQ(functions->list[2].self.now, 15);
+	CHECK_EQ(functions->list[2].total.now, 15 + 64);
+	functions_free(functions);
+	calltree_free(tree);
+}
+
 TEST(recursion_counts_once_in_a_total)
 {
 	struct calltree *tree = calltree_new(1000);

@@ -235,6 +235,20 @@ test_a_table_of_differences()
 	return 1
 }
 
+# A method is compiled in one run, and inlined or interpreted in another.
+test_kinds_of_code_are_one_function()
+{
+	echo 'm;A.run_[0];A.f_[i] 1000' >"$dir/inlined"
+	echo 'm;A.run_[j];A.f_[1] 1000' >"$dir/compiled"
+	"$flame" --diff --table --fail-over 5 "$dir/inlined" "$dir/compiled" >"$dir/out" 2>"$dir/err" &&
+		awk 'NR > 2 { print $1, $2, $3, $NF }' "$dir/out" | grep -qx '1,000 1,000 +0 A.f' &&
+		"$flame" --top 9 "$dir/inlined" "$dir/compiled" >"$dir/out" &&
+		awk 'NR > 1 { print $1, $3, $NF }' "$dir/out" | tr '\n' ' ' |
+		grep -qx '2,000 2,000 A.f 0 2,000 A.run 0 2,000 m ' && return
+	cat "$dir/out" "$dir/err"
+	return 1
+}
+
 # counts SEED SLOWER LARGEST: six files of 60 functions. Their counts are random (normal, with the variance of
 # samples), around the same values, LARGEST at most; the hottest function's are SLOWER times as high in the last three.
 # The generator is that of Park and Miller: the same numbers with any awk.

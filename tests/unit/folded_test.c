@@ -96,6 +96,22 @@ TEST(suffixes_and_delimiters_tell_kinds)
 	CHECK(!folded_read(&reader, line));
 }
 
+/* async-profiler -a: interpreted, and compiled by C1. Only its methods have a class. */
+TEST(digits_are_suffixes_of_methods)
+{
+	begin("worker_[0];java/lang/Thread.run_[0];Foo.bar_[1];Foo.<init>_[j];pool_[1];a.b_[2] "
+	      "1\n");
+	CHECK_STR(line->frames[0].name, "worker_[0]");
+	CHECK_EQ(line->frames[0].kind, FRAME_USER);
+	CHECK_STR(line->frames[1].name, "java/lang/Thread.run");
+	CHECK_STR(line->frames[2].name, "Foo.bar");
+	CHECK_STR(line->frames[3].name, "Foo.<init>");
+	for (size_t i = 1; i < 4; i++)
+		CHECK_EQ(line->frames[i].kind, FRAME_JIT);
+	CHECK_STR(line->frames[4].name, "pool_[1]");
+	CHECK_STR(line->frames[5].name, "a.b_[2]");
+}
+
 TEST(a_threads_name_is_not_a_delimiter)
 {
 	begin("-;main;--;waker 1\n");
