@@ -204,10 +204,10 @@ void folded_refuse(struct folded_reader *reader)
 		reader->first_refused = reader->lines;
 }
 
-/* Returns true for a comment, but not for a stack of a thread named "#1". */
+/* Returns true for a comment, but not for a stack of a thread named "#1" or "# ". */
 static bool is_comment(const char *text)
 {
-	return text[0] == '#' && (text[1] == ' ' || !strchr(text, ';'));
+	return text[0] == '#' && !strchr(text, ';');
 }
 
 bool folded_read(struct folded_reader *reader, struct folded_line *line)

@@ -55,8 +55,8 @@ void folded_refuse(struct folded_reader *reader);
 
 /*
  * Reads the next stack. Counts and skips other lines, but ignores blank lines and comments, which
- * begin with "# ", or with "#" and contain no ";": a thread may be named "#1". False at the end, or
- * after a read error, which stays in the file (ferror(3)).
+ * begin with "#" and contain no ";": a thread may be named "#1" or "# ". False at the end, or after
+ * a read error, which stays in the file (ferror(3)).
  */
 bool folded_read(struct folded_reader *reader, struct folded_line *line);
 

@@ -130,9 +130,17 @@ static void write_folded(FILE *f, struct profile *p, const struct writer_style *
 	free(folding.lines);
 }
 
+/* A comment contains no ';'. */
+static void note_folded(FILE *f, const char *reason, const char *moment)
+{
+	fprintf(f, "# captured at %s: ", moment);
+	escape_print(f, reason, ";");
+	fputc('\n', f);
+}
+
 const struct writer folded_writer = {
 	.name = "folded",
 	.extension = "folded",
 	.write = write_folded,
-	.note = writer_note_line,
+	.note = note_folded,
 };

@@ -68,6 +68,13 @@ static void write_text(FILE *f, struct profile *p, const struct writer_style *st
 	}
 }
 
+static void note_text(FILE *f, const char *reason, const char *moment)
+{
+	fprintf(f, "# captured at %s: ", moment);
+	escape_print(f, reason, NULL);
+	fputc('\n', f);
+}
+
 const struct writer text_writer = {
-	.name = "text", .extension = "txt", .write = write_text, .note = writer_note_line
+	.name = "text", .extension = "txt", .write = write_text, .note = note_text
 };

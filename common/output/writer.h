@@ -106,9 +106,6 @@ void writer_print_lines(FILE *f, const struct sample *s, const struct writer_sty
 void writer_print_frames(FILE *f, const void *sample);
 void writer_print_json_frames(struct json *json, const void *sample);
 
-/* For text and folded stacks: a comment. */
-void writer_note_line(FILE *f, const char *reason, const char *moment);
-
 /* Called by writers before they write sample i: calls `meanwhile` now and then. */
 void writer_pause(const struct writer_style *style, size_t i);
 

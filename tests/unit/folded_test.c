@@ -39,6 +39,7 @@ static const struct {
 	  "java;operator new(unsigned long) 7\nbash;a b 12 3\n", FOLDED_NOW },
 	/* a comment is no stack; a thread may have such a name */
 	{ "# by stackcollapse\n#2;main 4\na 1\n", "\\x232;main 4\na 1\n", FOLDED_NOW },
+	{ "# ;b;c 5\n#\n# of 7\na 1\n", "\\x23 ;b;c 5\na 1\n", FOLDED_NOW },
 	{ "a;b 3 5\na;c 2 0\n", "a;b 3 5\na;c 2 0\n", FOLDED_BOTH }, /* before and now */
 	{ "a;b;c 4\nd;c 1\n", "c;b;a 4\nc;d 1\n", FOLDED_NOW, true },
 	/* a file may be anybody's: names are escaped, once */

@@ -410,6 +410,7 @@ TEST(notes_follow_what_is_written)
 	const uint64_t moment = 1800000000123456789ULL;
 	struct profile *none = profile_new("samples", NULL, NULL);
 	char *text = PRINTED(f, writer_note(f, "folded", "cmd:a;b\n", moment));
+	char *plain_text = PRINTED(f, writer_note(f, "text", "cmd:a;b\n", moment));
 	char *json = PRINTED(f, writer_note(f, "json", "a \"b\"", moment));
 	char *csv = PRINTED(f, writer_note(f, "csv", "a", moment));
 	char *md = PRINTED(f, writer_note(f, "md", "cmd:a`b", moment));
@@ -420,7 +421,8 @@ TEST(notes_follow_what_is_written)
 	});
 
 	profile_free(none);
-	CHECK_STR(text, "# captured at 2027-01-15T08:00:00.123Z: cmd:a;b\\x0a\n");
+	CHECK_STR(text, "# captured at 2027-01-15T08:00:00.123Z: cmd:a\\x3bb\\x0a\n");
+	CHECK_STR(plain_text, "# captured at 2027-01-15T08:00:00.123Z: cmd:a;b\\x0a\n");
 	CHECK_STR(json, "{\"type\":\"capture\",\"reason\":\"a \\\"b\\\"\","
 			"\"moment\":\"2027-01-15T08:00:00.123Z\"}\n");
 	CHECK_STR(csv, "");
