@@ -152,6 +152,17 @@ test_differences_in_one_file()
 		"$flame" --diff --durations 10,40 "$dir/both" | cmp - "$dir/time.svg"
 }
 
+test_differences_need_two_values()
+{
+	for what in --merge --table; do
+		"$flame" --diff $what "$dir/before" >"$dir/out" 2>"$dir/err" && return 1
+		grep -q 'before: contains no stacks with two values, before and after (or compare two files)$' \
+			"$dir/err" && continue
+		cat "$dir/err"
+		return 1
+	done
+}
+
 # Shares of 49 and 3 that are equal stay equal when they are scaled.
 test_what_is_equal_has_no_colour()
 {
