@@ -413,6 +413,9 @@ int output_set_aside(struct output *out, struct output_draft *draft)
 	*draft = (struct output_draft){ .fd = -1, .start_unix_ns = out->start_unix_ns };
 	if (!err && !out->is_sink) {
 		draft->fd = fcntl(fileno(out->file), F_DUPFD_CLOEXEC, 0);
+		err = draft->fd < 0 ? -errno : 0;
+	}
+	if (draft->fd >= 0) {
 		draft->temporary = out->temporary;
 		out->temporary = NULL;
 	}

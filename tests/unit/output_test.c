@@ -295,6 +295,29 @@ TEST(a_folder_that_is_gone_for_a_while)
 	check_file("cpu.003.txt", "three");
 }
 
+/* A draft needs a second descriptor for a moment. */
+TEST(a_draft_without_a_descriptor_is_a_dropped_report)
+{
+	struct output out = { .kind = OUTPUT_SERIES, .path = in_folder("cpu.txt") };
+	struct output_draft draft;
+	struct rlimit files, none;
+	char *message;
+
+	CHECK_EQ(output_begin(&out), 0);
+	getrlimit(RLIMIT_NOFILE, &files);
+	none = (struct rlimit){ 1, files.rlim_max };
+	message = SAID({
+		setrlimit(RLIMIT_NOFILE, &none);
+		CHECK_EQ(output_set_aside(&out, &draft), 0);
+		setrlimit(RLIMIT_NOFILE, &files);
+	});
+	CHECK_HAS(message, "Too many open files (report dropped, tracing continues)\n");
+	CHECK_EQ(out.n_dropped, 1);
+	CHECK(!output_take_back(&out, &draft));
+	output_drop_draft(&draft);
+	CHECK_EQ(count_files(), 0);
+}
+
 TEST(one_report_that_fails_is_an_error)
 {
 	struct output out = { .path = "/nowhere/cpu.svg" };
