@@ -147,6 +147,7 @@ static int check_times(const struct run *run, int n_operands)
 static int check_capture(const struct run *run)
 {
 	static const char *const others[] = { "before", "after", "cool-down", "captures", "once" };
+	const struct capture *capture = &run->capture;
 
 	for (size_t i = 0; !run_captures(run) && i < ARRAY_SIZE(others); i++)
 		if (run_given(run, others[i]))
@@ -155,6 +156,10 @@ static int check_capture(const struct run *run)
 		return msg_error("--when has no effect with --format prometheus");
 	if (run_captures(run) && (!run->interval_ns || !run->output_path))
 		return msg_error("--when needs --interval and --output");
+	if (run_captures(run) && run->keep && run->keep < capture->before + 1 + capture->after)
+		return msg_error("--keep %u: a capture has %u files (--before %u, --after %u)",
+				 run->keep, capture->before + 1 + capture->after, capture->before,
+				 capture->after);
 	return 0;
 }
 
