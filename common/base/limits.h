@@ -12,7 +12,10 @@
  */
 void limits_raise(void);
 
-/* Restores the original limits in a child that will execute another program. */
+/*
+ * Restores the original limits: in a child that will execute another program, or while one is
+ * started, until limits_raise().
+ */
 void limits_restore(void);
 
 /* Returns true if err (-errno) means a reached limit, not a missing kernel feature. */

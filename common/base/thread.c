@@ -16,6 +16,7 @@
 
 static struct {
 	bool is_known;
+	volatile sig_atomic_t is_raised;
 	int usual;
 } priority;
 
@@ -40,6 +41,7 @@ static void on_limit(int number)
 	int saved_errno = errno;
 
 	(void)number;
+	priority.is_raised = false;
 	setpriority(PRIO_PROCESS, 0, priority.usual);
 	errno = saved_errno;
 }
@@ -56,6 +58,19 @@ void thread_hurry(uint64_t limit_ns)
 		sigaction(SIGPROF, &action, NULL);
 	}
 	setitimer(ITIMER_PROF, &limit, NULL);
-	if (setpriority(PRIO_PROCESS, 0, HIGHEST_PRIORITY))
+	priority.is_raised = !setpriority(PRIO_PROCESS, 0, HIGHEST_PRIORITY);
+	if (!priority.is_raised)
 		msg_debug("priority: not raised: %s", strerror(errno));
+}
+
+void thread_calm(void)
+{
+	if (priority.is_raised)
+		setpriority(PRIO_PROCESS, 0, priority.usual);
+}
+
+void thread_resume(void)
+{
+	if (priority.is_raised)
+		setpriority(PRIO_PROCESS, 0, HIGHEST_PRIORITY);
 }

@@ -17,11 +17,13 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/limits.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/msg.h"
 #include "base/parse.h"
 #include "base/readfile.h"
+#include "base/thread.h"
 #include "process/cgroups.h"
 #include "run/child.h"
 #include "run/condition.h"
@@ -454,8 +456,9 @@ static int parse_command(struct condition *condition, const char *what, const ch
 }
 
 /*
- * Starts a program in a process group of its own, so that its children end with it. output: its
- * standard output; -1: none.
+ * Starts a program in a process group of its own, so that its children end with it, and with the
+ * priority and the limits that this process was started with. output: its standard output; -1:
+ * none.
  */
 static int spawn(pid_t *child, const char *program, const char *const argv[], int output)
 {
@@ -479,7 +482,11 @@ static int spawn(pid_t *child, const char *program, const char *const argv[], in
 		posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
 	else
 		posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
+	thread_calm();
+	limits_restore();
 	err = posix_spawn(child, program, &files, &how, (char *const *)argv, environ);
+	limits_raise();
+	thread_resume();
 	posix_spawn_file_actions_destroy(&files);
 	posix_spawnattr_destroy(&how);
 	return -err;

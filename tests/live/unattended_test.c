@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Runs that nobody looks after: files by time, full disks, signals that are ignored. */
 #include <sys/mount.h>
+#include <sys/resource.h>
 
 #include "live.h"
 
@@ -220,6 +221,35 @@ TEST(a_capture_has_the_intervals_around_its_moment)
 		CHECK(text && strstr(text, "{\"type\":\"run\"") == text);
 		CHECK(text && strstr(text, "{\"type\":\"capture\",\"reason\":\"cmd:echo"));
 	}
+}
+
+static bool lower_files_limit(void *arg)
+{
+	struct rlimit files;
+
+	(void)arg;
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return false;
+	files.rlim_cur = 99;
+	return !setrlimit(RLIMIT_NOFILE, &files);
+}
+
+/* The tool raises its own for the time of the run. */
+TEST(commands_of_conditions_have_the_users_priority_and_limits)
+{
+	const char *folder = folder_make(), *said = text_of("%s/said", folder_make());
+	struct proc *tool = tool_launch_in(
+		lower_files_limit, NULL,
+		ARGV("runqlat", "--interval", "200ms", "--output", text_of("%s/r.txt", folder),
+		     "--when",
+		     text_of("cmd:echo $(ulimit -n) $(nice) >> %s; test -s %s", said, said),
+		     "--once", "--after", "0"));
+	const char *expected = text_of("99 %d", getpriority(PRIO_PROCESS, 0)), *lines;
+
+	tool_finish(tool);
+	lines = file_read(said);
+	CHECK(lines && lines_with(lines, expected) > 0);
+	CHECK(lines && lines_with(lines, expected) == lines_with(lines, ""));
 }
 
 /* A captured series goes on: a second moment makes a second capture, with the next numbers. */
