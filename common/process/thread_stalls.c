@@ -103,9 +103,10 @@ uint64_t thread_mutex(const struct thread_call *call)
 
 static bool is_stall(const char *call, const uint64_t *args)
 {
-	static const char *const calls[] = { "connect", "flock",     "pwrite64", "sendfile",
-					     "sendmsg", "sendto",    "splice",	 "write",
-					     "writev",	"semtimedop" };
+	static const char *const calls[] = { "connect", "flock",      "pwrite64", "sendfile",
+					     "sendmsg", "sendto",     "splice",	  "write",
+					     "writev",	"semtimedop", "semop",	  "sendmmsg",
+					     "pwritev", "pwritev2",   "vmsplice" };
 
 	if (!strcmp(call, "fcntl") || !strcmp(call, "fcntl64"))
 		return args[1] == F_SETLKW || args[1] == F_OFD_SETLKW;

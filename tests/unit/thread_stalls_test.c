@@ -4,7 +4,10 @@
 #include <semaphore.h>
 #include <sys/epoll.h>
 #include <sys/file.h>
+#include <sys/sem.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 
 #include "process/thread_stalls.h"
 #include "child.h"
@@ -13,7 +16,7 @@
 static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER, pool = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t work = PTHREAD_COND_INITIALIZER;
 static sem_t tickets;
-static int empty_pipe[2], full_pipe[2], lock_fd;
+static int empty_pipe[2], full_pipe[2], lock_fd, semaphores;
 
 static void wait_for_mutex(void)
 {
@@ -31,6 +34,44 @@ static void wait_for_reader(void)
 
 	while (write(full_pipe[1], page, sizeof(page)) > 0)
 		;
+}
+
+/* sendmmsg(), pwritev2() without an offset, and vmsplice() block if a pipe or socket is full. */
+static void wait_for_space_of_messages(void)
+{
+	char page[4096] = {};
+	struct iovec data = { page, sizeof(page) };
+	struct mmsghdr message = { .msg_hdr = { .msg_iov = &data, .msg_iovlen = 1 } };
+	int ends[2];
+
+	CHECK(!socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+	while (sendmmsg(ends[1], &message, 1, 0) > 0)
+		;
+}
+
+static void wait_for_space_of_vectors(void)
+{
+	char page[4096] = {};
+	struct iovec data = { page, sizeof(page) };
+
+	while (pwritev2(full_pipe[1], &data, 1, -1, 0) > 0)
+		;
+}
+
+static void wait_for_space_of_pages(void)
+{
+	char page[4096] = {};
+	struct iovec data = { page, sizeof(page) };
+
+	while (vmsplice(full_pipe[1], &data, 1, 0) > 0)
+		;
+}
+
+static void wait_for_semaphore(void)
+{
+	struct sembuf down = { .sem_op = -1 };
+
+	syscall(SYS_semop, semaphores, &down, 1);
 }
 
 static void compute(void)
@@ -71,6 +112,10 @@ static const struct deed {
 	{ wait_for_mutex, "blocked in futex", "blocked in futex" },
 	{ wait_for_file_lock, "blocked in flock", "blocked in flock" },
 	{ wait_for_reader, "blocked in write", "blocked in write" },
+	{ wait_for_space_of_messages, "blocked in sendmmsg", "blocked in sendmmsg" },
+	{ wait_for_space_of_vectors, "blocked in pwritev2", "blocked in pwritev2" },
+	{ wait_for_space_of_pages, "blocked in vmsplice", "blocked in vmsplice" },
+	{ wait_for_semaphore, "blocked in semop", "blocked in semop" },
 	{ compute, NULL, "on CPU " },
 	{ wait_for_condition, NULL, NULL },
 	{ wait_for_ticket, NULL, NULL },
@@ -127,6 +172,7 @@ TEST(waits_for_work_are_no_stalls)
 	pthread_mutex_lock(&held);
 	CHECK(!flock(lock_fd, LOCK_EX) && !pipe(empty_pipe) && !pipe(full_pipe));
 	sem_init(&tickets, 0, 0);
+	semaphores = semget(IPC_PRIVATE, 1, 0600);
 	for (size_t i = 0; i < sizeof(deeds) / sizeof(*deeds); i++) {
 		check_deed(&deeds[i], false);
 		check_deed(&deeds[i], true);
@@ -134,6 +180,7 @@ TEST(waits_for_work_are_no_stalls)
 	free(found_text);
 	found_text = NULL;
 	close(lock_fd);
+	semctl(semaphores, 0, IPC_RMID);
 	for (int i = 0; i < 2; i++) {
 		close(empty_pipe[i]);
 		close(full_pipe[i]);
