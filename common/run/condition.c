@@ -33,6 +33,7 @@
 #define MAX_WINDOW_NS	  (10 * NS_PER_S)
 #define DEFAULT_WINDOW_NS (2 * NS_PER_S) /* needs no capability */
 #define FILE_MAX_BYTES	  (1 << 20)
+#define MIN_CPU_SPAN_NS	  (90 * NS_PER_MS) /* a late interval of 100 ms; ticks have 10 ms */
 #define MIN_STALL_NS	  (10 * NS_PER_MS)
 #define READS_PER_STALL	  8
 #define REST_PER_READ	  32 /* reading threads takes at most this part of a CPU */
@@ -306,18 +307,22 @@ static uint64_t read_cpu(const struct condition_target *target)
 static int open_cpu(struct condition *condition)
 {
 	condition->cpu_ns = read_cpu(condition->all->target);
+	condition->cpu_read_ns = clock_now_ns();
 	return 0;
 }
 
 static void test_cpu(struct condition *condition, uint64_t interval_ns)
 {
-	uint64_t now_ns = read_cpu(condition->all->target), before_ns = condition->cpu_ns;
+	uint64_t span_ns = clock_now_ns() - condition->cpu_read_ns, before_ns = condition->cpu_ns;
 	double percent;
 
-	condition->cpu_ns = now_ns;
-	if (now_ns <= before_ns || !interval_ns)
+	(void)interval_ns;
+	if (span_ns < MIN_CPU_SPAN_NS)
+		return; /* the next interval includes this one */
+	open_cpu(condition);
+	if (condition->cpu_ns <= before_ns)
 		return; /* a process has exited */
-	percent = 100 * (double)(now_ns - before_ns) / (double)interval_ns;
+	percent = 100 * (double)(condition->cpu_ns - before_ns) / (double)span_ns;
 	if (percent > (double)condition->limit)
 		hold(condition, "%.0f %%", percent);
 }

@@ -52,7 +52,8 @@ struct condition {
 	pid_t child; /* the command, or runqlat; 0: none */
 	FILE *lines; /* fd as a stream: output of runqlat; NULL: none */
 	struct process_usage usage; /* usage at the last test; only for time on run queues */
-	uint64_t cpu_ns;	    /* CPU time used at the last test */
+	uint64_t cpu_ns;	    /* CPU time used at the last test of cpu> */
+	uint64_t cpu_read_ns;	    /* time of that test */
 	struct thread_stalls stalling;
 	uint64_t used_ns;    /* CPU time to read all threads, averaged */
 	uint64_t read_at_ns; /* earliest time of the next read of threads */
