@@ -193,8 +193,10 @@ static enum loop_verdict on_pressure(int fd, void *arg)
 	}
 	stalled_us = update_stalls(condition);
 	if (stalled_us >= threshold_us(condition))
-		hold(condition, "tasks stalled for %.0f ms (limit: %.0f ms in %.1f s)",
-		     (double)stalled_us / 1000, (double)threshold_us(condition) / 1000,
+		hold(condition, "tasks stalled for %.0f ms in %.1f s (limit: %.0f ms in %.1f s)",
+		     (double)stalled_us / 1000,
+		     (double)(clock_now_ns() - condition->stalls[0].time_ns) / NS_PER_S,
+		     (double)threshold_us(condition) / 1000,
 		     (double)condition->window_ns / NS_PER_S);
 	return LOOP_GO;
 }

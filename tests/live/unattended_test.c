@@ -297,6 +297,16 @@ static const char *pressure_lacks(void)
 	return lacks;
 }
 
+/* A stall is not longer than the time in which it was measured. */
+static void check_pressure(const char *said)
+{
+	const char *at = strstr(said, "tasks stalled for ");
+	double ms = 0, s = 0;
+
+	CHECK(at && sscanf(at, "tasks stalled for %lf ms in %lf s (limit: ", &ms, &s) == 2);
+	CHECK(ms > 0 && ms <= s * 1000 + 100);
+}
+
 /* Four threads on one CPU, in a cgroup of their own: at least three of them wait at any time. */
 TEST_UNLESS(pressure_lacks, the_kernel_watches_the_pressure_of_a_cgroup)
 {
@@ -310,6 +320,7 @@ TEST_UNLESS(pressure_lacks, the_kernel_watches_the_pressure_of_a_cgroup)
 			text_of("%s/r.csv", folder), "--when", "psi:cpu:50%", "--once");
 	proc_kill(work);
 	CHECK_HAS(tool->err, "psi:cpu:50%: tasks stalled for ");
+	check_pressure(tool->err);
 	CHECK(folder_count(folder) >= 3);
 }
 
