@@ -144,10 +144,10 @@ static int check_times(const struct run *run, int n_operands)
 }
 
 /* Checks --when and the options that need it. */
-static int check_capture(const struct run *run)
+static int check_capture(struct run *run)
 {
 	static const char *const others[] = { "before", "after", "cool-down", "captures", "once" };
-	const struct capture *capture = &run->capture;
+	struct capture *capture = &run->capture;
 
 	for (size_t i = 0; !run_captures(run) && i < ARRAY_SIZE(others); i++)
 		if (run_given(run, others[i]))
@@ -156,6 +156,8 @@ static int check_capture(const struct run *run)
 		return msg_error("--when has no effect with --format prometheus");
 	if (run_captures(run) && (!run->interval_ns || !run->output_path))
 		return msg_error("--when needs --interval and --output");
+	if (conditions_are_late(&capture->conditions) && !capture->before)
+		capture->before = 1;
 	if (run_captures(run) && run->keep && run->keep < capture->before + 1 + capture->after)
 		return msg_error("--keep %u: a capture has %u files (--before %u, --after %u)",
 				 run->keep, capture->before + 1 + capture->after, capture->before,
@@ -164,7 +166,7 @@ static int check_capture(const struct run *run)
 }
 
 /* Checks --count, --keep and --keep-bytes. A tool may have a default interval. */
-static int check_reports(const struct run *run)
+static int check_reports(struct run *run)
 {
 	bool is_given = run->keep || run_given(run, "keep-bytes");
 

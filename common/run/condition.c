@@ -722,6 +722,14 @@ int conditions_check(const struct conditions *conditions, bool has_processes, bo
 	return 0;
 }
 
+bool conditions_are_late(const struct conditions *conditions)
+{
+	for (size_t i = 0; i < conditions->n; i++)
+		if (conditions->list[i].kind->open == open_delays)
+			return true;
+	return false;
+}
+
 int conditions_open(struct conditions *conditions)
 {
 	int err = 0;

@@ -84,6 +84,9 @@ int conditions_parse(const char *what, const char *text, void *dest);
  */
 int conditions_check(const struct conditions *conditions, bool has_processes, bool is_partial);
 
+/* Returns true if a condition is reported only in the interval after the one in which it held. */
+bool conditions_are_late(const struct conditions *conditions);
+
 /*
  * Begins to watch, once all members but `tested_ns` are set; they must stay valid. 0 or -errno,
  * printed.

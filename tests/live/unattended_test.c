@@ -350,6 +350,22 @@ TEST(a_stall_is_seen_while_it_lasts)
 	check_stall("lock", "wait>200ms", "ms: blocked in futex");
 }
 
+/* The value of an interval comes in the next one. Before the work begins, nothing waits. */
+TEST(the_interval_of_a_late_condition_is_kept_without_any_before)
+{
+	const char *folder = folder_make();
+	struct proc *work = work_start("spin", "-t", "2", "-c", text_of("%d", usable_cpu(0)));
+	struct proc *tool = tool_start_on(work, "offcputime", "--interval", "200ms", "--output",
+					  text_of("%s/r.txt", folder), "--when", "runq:max>100us",
+					  "--once", "--before", "0", "--after", "0");
+
+	proc_linger(tool, 600);
+	work_go(work);
+	proc_finish(tool);
+	CHECK_EQ(folder_count(folder), 2);
+	proc_kill(work);
+}
+
 /* Two threads on one CPU: each waits for the other's slices. The last tool has all in one file. */
 TEST(waits_for_a_cpu_are_seen_by_their_percentiles)
 {
