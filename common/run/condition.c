@@ -33,7 +33,7 @@
 #define MAX_WINDOW_NS	  (10 * NS_PER_S)
 #define DEFAULT_WINDOW_NS (2 * NS_PER_S) /* needs no capability */
 #define FILE_MAX_BYTES	  (1 << 20)
-#define MIN_CPU_SPAN_NS	  (90 * NS_PER_MS) /* a late interval of 100 ms; ticks have 10 ms */
+#define MIN_CPU_SPAN_NS	  (90 * NS_PER_MS) /* nearly 100 ms: ticks have 10 ms */
 #define MIN_STALL_NS	  (10 * NS_PER_MS)
 #define READS_PER_STALL	  8
 #define REST_PER_READ	  32 /* reading threads takes at most this part of a CPU */

@@ -12,7 +12,7 @@ static void note(const char *reason, void *arg)
 	n_held++;
 }
 
-/* A last interval may have a few milliseconds, but the kernel counts the machine's time in ticks. */
+/* The last interval may have a few milliseconds; the machine's CPU time is counted in ticks. */
 TEST(short_intervals_are_too_short_for_cpu_time)
 {
 	static const struct condition_target machine;
