@@ -253,7 +253,7 @@ LIVE_OWN := memleak_test wall_test python_test throttled_test cli_test symbols_t
 # They take CPUs or memory away from all.
 LIVE_ALONE := hotplug_test swap_test
 
-# A stage of "make test-all".
+# They run in "make test-all" instead.
 LIVE_LATER := churn_test
 
 live: live-files ## live tests: root, real BPF, minutes (LIVE_TESTS="cli_test ...": only these)

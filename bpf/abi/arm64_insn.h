@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Decodes arm64 instructions: branches, and what moves the stack pointer (Arm Architecture
+ * Decodes arm64 instructions: branches, and those that move the stack pointer (Arm Architecture
  * Reference Manual, C4.1).
  */
 #ifndef ABI_ARM64_INSN_H
@@ -62,7 +62,7 @@ ARM64_INLINE __s64 arm64_branch_distance(__u32 word)
 	return 0;
 }
 
-/* Returns the number that an instruction adds to sp; 0: none, or one that is not in it. */
+/* Returns the number that an instruction adds to sp; 0: none, or a register's. */
 ARM64_INLINE __s32 arm64_moved_sp(__u32 word)
 {
 	__s32 n = (word >> 10 & 0xfff) << (word >> 22 & 1 ? 12 : 0);

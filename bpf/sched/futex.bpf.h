@@ -133,7 +133,7 @@ static __always_inline bool futex_is_released_by_exit(struct task_struct *task,
 	       word & FUTEX_OWNER_DIED;
 }
 
-/* Returns true if a task waits without a timeout, so that no timer of its own wakes it up. */
+/* Returns true if a task's call has no timeout, which could end the wait. */
 static __always_inline bool futex_has_no_timeout(struct task_struct *task)
 {
 	struct user_call call;
@@ -144,8 +144,8 @@ static __always_inline bool futex_has_no_timeout(struct task_struct *task)
 /*
  * Returns true if the current task releases the lock that a task waits for; false if it is
  * interrupted by a timer, or sends a signal. An exiting process ends all its waits and releases no
- * lock. After FUTEX_REQUEUE a waiter is woken up by another address than the one that it passed:
- * then the waker counts only if there was no timeout.
+ * lock. After FUTEX_REQUEUE a waiter is woken up at another address than the one that it passed:
+ * then the waker counts only if the waiter's call has no timeout.
  */
 static __always_inline bool futex_is_released(struct task_struct *task,
 					      const struct lock_wait *wait)

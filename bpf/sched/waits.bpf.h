@@ -189,8 +189,8 @@ static __noinline void run_send(struct task_struct *task, struct task_state *sta
 }
 
 /*
- * Counts time on CPU in an earlier cgroup of the thread, under which its samples are, or with an
- * earlier id: exec gives a thread that of its process's main thread.
+ * Before the cgroup or the thread's id changes, counts the time on CPU under the old one, as the
+ * samples are. (exec gives a thread the id of the main thread.)
  */
 static __always_inline void run_note_owner(struct task_struct *task, struct task_state *state)
 {

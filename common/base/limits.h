@@ -13,8 +13,8 @@
 void limits_raise(void);
 
 /*
- * Restores the original limits: in a child that will execute another program, or while one is
- * started, until limits_raise().
+ * Restores the original limits: in a child that will execute another program, or in this process
+ * while it starts one (then call limits_raise()).
  */
 void limits_restore(void);
 

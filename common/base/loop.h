@@ -32,8 +32,8 @@ int loop_watch_priority(struct loop *loop, int fd, loop_fn *ready, void *arg);
 int loop_every(struct loop *loop, uint64_t period_ns, loop_fn *tick, void *arg);
 
 /*
- * Sets such a timer to go off once, after a random time of 0.5 to 1.5 periods: what looks at other
- * programs must be out of step with their timers. period_ns 0: never. random: state, 0 at first.
+ * Arms a timer of loop_every() to expire once, after a random 0.5 to 1.5 periods, for samplers that
+ * must not run in step with other programs' timers. period_ns 0: never. random: state, 0 at first.
  */
 void loop_arm_at_random(int fd, uint64_t period_ns, uint64_t *random);
 

@@ -71,6 +71,9 @@ void thread_calm(void)
 
 void thread_resume(void)
 {
-	if (priority.is_raised)
-		setpriority(PRIO_PROCESS, 0, HIGHEST_PRIORITY);
+	if (!priority.is_raised)
+		return;
+	setpriority(PRIO_PROCESS, 0, HIGHEST_PRIORITY);
+	if (!priority.is_raised) /* the limit came in between */
+		setpriority(PRIO_PROCESS, 0, priority.usual);
 }

@@ -19,7 +19,7 @@ int thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg);
  */
 void thread_hurry(uint64_t limit_ns);
 
-/* Restores the original priority for a child, which inherits it, until thread_resume(). */
+/* Restores the original priority, which a child started before thread_resume() inherits. */
 void thread_calm(void);
 void thread_resume(void);
 

@@ -96,7 +96,7 @@ static int check_reader(const struct folded_reader *reader, const char *path, ui
 	if (ferror(reader->file))
 		return msg_errno(-(errno ?: EIO), "%s: read failed", path);
 	if (!stacks && reader->has_two_values)
-		return msg_error("%s: contains no stacks with two values, before and after (or "
+		return msg_error("%s: no stacks with two values (use files of --merge --diff, or "
 				 "compare two files)",
 				 path);
 	if (!stacks)

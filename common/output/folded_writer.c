@@ -130,7 +130,7 @@ static void write_folded(FILE *f, struct profile *p, const struct writer_style *
 	free(folding.lines);
 }
 
-/* A comment contains no ';'. */
+/* Escapes ';': a line that contains one is read as a stack. */
 static void note_folded(FILE *f, const char *reason, const char *moment)
 {
 	fprintf(f, "# captured at %s: ", moment);

@@ -27,7 +27,7 @@ static bool is_marker(const struct calltree_node *node)
 	return node->kind == FRAME_MARK && strcmp(node->name, CALLTREE_MERGED);
 }
 
-/* Returns the kind of the row: one for code that a runtime inlines, compiles and interprets. */
+/* Returns the kind of the function's row. Inlined, compiled and interpreted code share one. */
 static enum frame_kind kind_of_function(const struct calltree_node *node)
 {
 	if (is_marker(node) || node->kind == FRAME_KERNEL)

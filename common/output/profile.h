@@ -39,7 +39,7 @@ struct sample_group {
 
 struct sample {
 	const char *comm;
-	uint32_t pid;		    /* SAMPLE_ANY_PID: that of several processes */
+	uint32_t pid;		    /* SAMPLE_ANY_PID: merged over processes */
 	int cpu;		    /* CPU number; -1: not per CPU */
 	char state;		    /* letter of the task's state; 0: none */
 	const char *remark;	    /* such as "blocked at end"; NULL: none */

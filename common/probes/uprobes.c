@@ -279,7 +279,7 @@ static size_t page_bytes(void)
 	return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Opens an event that counts nothing; without its page, it would always be hung up. */
+/* Opens an event that counts nothing. poll(2) always reports a hang-up without its page. */
 static void open_task(struct uprobes *uprobes)
 {
 	struct perf_event_attr attr = {
@@ -315,7 +315,10 @@ static uint32_t read_task_pid(int link_fd)
 										      : info.pid;
 }
 
-/* A task that is gone has pid 0, or that of the thread that has executed a program. */
+/*
+ * After the exec the old main thread has pid 0 or, for a moment, the former id of the thread that
+ * has called exec. Without an answer of the kernel, nothing is lost.
+ */
 bool uprobes_are_bound(const struct uprobes *uprobes)
 {
 	struct pollfd task = { .fd = uprobes->task_fd };
@@ -323,7 +326,7 @@ bool uprobes_are_bound(const struct uprobes *uprobes)
 	if (!uprobes->pid)
 		return true;
 	if (uprobes->is_perf)
-		return task.fd >= 0 && !poll(&task, 1, 0);
+		return uprobes->task_page == MAP_FAILED || !poll(&task, 1, 0);
 	return uprobes->task_pid && read_task_pid(uprobes->fds[0]) == uprobes->task_pid;
 }
 
@@ -471,6 +474,7 @@ struct uprobes *uprobes_attach(const struct uprobes_programs *programs, pid_t pi
 
 	uprobes->pid = pid;
 	uprobes->task_fd = -1;
+	uprobes->task_page = MAP_FAILED;
 	uprobes->is_perf = programs->mode == UPROBES_PERF;
 	if (uprobes->is_perf && pid)
 		open_task(uprobes);

@@ -156,12 +156,11 @@ static int check_capture(struct run *run)
 		return msg_error("--when has no effect with --format prometheus");
 	if (run_captures(run) && (!run->interval_ns || !run->output_path))
 		return msg_error("--when needs --interval and --output");
-	if (conditions_are_late(&capture->conditions) && !capture->before)
-		capture->before = 1;
+	if (conditions_are_late(&capture->conditions) && capture->before < LATE_INTERVALS)
+		capture->before = LATE_INTERVALS;
 	if (run_captures(run) && run->keep && run->keep < capture->before + 1 + capture->after)
-		return msg_error("--keep %u: a capture has %u files (--before %u, --after %u)",
-				 run->keep, capture->before + 1 + capture->after, capture->before,
-				 capture->after);
+		return msg_error("--keep %u: a capture has %u files here", run->keep,
+				 capture->before + 1 + capture->after);
 	return 0;
 }
 

@@ -33,7 +33,7 @@
 #define MAX_WINDOW_NS	  (10 * NS_PER_S)
 #define DEFAULT_WINDOW_NS (2 * NS_PER_S) /* needs no capability */
 #define FILE_MAX_BYTES	  (1 << 20)
-#define MIN_CPU_SPAN_NS	  (90 * NS_PER_MS) /* nearly 100 ms: ticks have 10 ms */
+#define MIN_CPU_SPAN_NS	  (90 * NS_PER_MS) /* the machine's CPU time is counted in ticks of 10 ms */
 #define MIN_STALL_NS	  (10 * NS_PER_MS)
 #define READS_PER_STALL	  8
 #define REST_PER_READ	  32 /* reading threads takes at most this part of a CPU */
@@ -290,6 +290,11 @@ static uint64_t read_machine_cpu(void)
 	return (user + nice + system + irq + softirq + steal) * NS_PER_S / ticks_per_s / cpus;
 }
 
+static bool is_machine(const struct condition_target *target)
+{
+	return !target->cgroup && !target->n_pids;
+}
+
 static uint64_t read_cpu(const struct condition_target *target)
 {
 	uint64_t used_ns = 0;
@@ -303,7 +308,7 @@ static uint64_t read_cpu(const struct condition_target *target)
 	}
 	for (size_t i = 0; i < target->n_pids; i++)
 		used_ns += read_process_cpu(target->pids[i]);
-	return target->n_pids ? used_ns : read_machine_cpu();
+	return is_machine(target) ? read_machine_cpu() : used_ns;
 }
 
 static int open_cpu(struct condition *condition)
@@ -319,11 +324,11 @@ static void test_cpu(struct condition *condition, uint64_t interval_ns)
 	double percent;
 
 	(void)interval_ns;
-	if (span_ns < MIN_CPU_SPAN_NS)
+	if (is_machine(condition->all->target) && span_ns < MIN_CPU_SPAN_NS)
 		return; /* the next interval includes this one */
 	open_cpu(condition);
 	if (condition->cpu_ns <= before_ns)
-		return; /* a process has exited */
+		return; /* a process has exited, or no CPU time was used */
 	percent = 100 * (double)(condition->cpu_ns - before_ns) / (double)span_ns;
 	if (percent > (double)condition->limit)
 		hold(condition, "%.0f %%", percent);

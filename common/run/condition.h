@@ -84,7 +84,11 @@ int conditions_parse(const char *what, const char *text, void *dest);
  */
 int conditions_check(const struct conditions *conditions, bool has_processes, bool is_partial);
 
-/* Returns true if a condition is reported only in the interval after the one in which it held. */
+#define LATE_INTERVALS 2
+
+/*
+ * Returns true if a condition is reported up to LATE_INTERVALS after the interval in which it held.
+ */
 bool conditions_are_late(const struct conditions *conditions);
 
 /*

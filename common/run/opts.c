@@ -87,7 +87,7 @@ static int store(const struct opt_use *use, const char *text)
 	char label[64];
 
 	snprintf(label, sizeof(label), "--%s", use->opt->name);
-	/* of two different ones, the first would be ignored */
+	/* it would replace the first */
 	if (use->text && use->opt->type != OPT_TYPE_LIST && strcmp(use->text, text) != 0)
 		return msg_error("%s: given twice, '%s' and '%s'", label, use->text, text);
 	switch (use->opt->type) {

@@ -56,7 +56,7 @@ struct opt {
 
 #define OPT_PARSED(type, member, parse_fn) OPT_TYPE_PARSED, offsetof(type, member), 0, 0, parse_fn
 
-/* Each further one adds to the value. */
+/* May be repeated: each argument is added to the value. */
 #define OPT_LIST(type, member, parse_fn) OPT_TYPE_LIST, offsetof(type, member), 0, 0, parse_fn
 
 #define OPT_MAX		 96
@@ -89,7 +89,7 @@ struct opt_set {
 	struct opt_use {
 		const struct opt *opt;
 		void *value;	  /* location of the value */
-		const char *text; /* the last argument; NULL: none */
+		const char *text; /* argument given last; NULL: none */
 		bool is_given, by_letter;
 	} uses[OPT_MAX];
 	size_t n_uses;

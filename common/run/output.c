@@ -419,6 +419,8 @@ int output_set_aside(struct output *out, struct output_draft *draft)
 		draft->temporary = out->temporary;
 		out->temporary = NULL;
 	}
+	if (!err && !out->is_sink)
+		say_it_works(out);
 	output_discard(out);
 	return err ? drop(out, out->path, err) : 0;
 }

@@ -210,7 +210,7 @@ static void scan_arm64(struct scan *s)
 	size_t n = s->size / ARM64_INSN_BYTES;
 
 	for (size_t i = 4; i + 2 < n; i++) {
-		if (!arm64_is_call(word_at(s, i)))
+		if (!arm64_is_call(word_at(s, i)) || arm64_is_direct_call(word_at(s, i)))
 			continue;
 		if (is_arm64_clone(s, i))
 			add_outermost(s, (i - 1) * ARM64_INSN_BYTES, (i + 3) * ARM64_INSN_BYTES);

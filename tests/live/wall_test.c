@@ -167,8 +167,8 @@ TEST(threads_are_told_apart)
 	CHECK_EQ(folded_sum(tool->out, "twin", NULL), folded_sum(tool->out, NULL, NULL));
 }
 
-/* It gets the main thread's id, which has none of the time before. */
-TEST(a_thread_that_executes_a_program_keeps_its_time)
+/* The thread takes over the main thread's id; its earlier time has the old id. */
+TEST(time_of_a_thread_that_executes_a_program_is_counted_once)
 {
 	struct proc *tool = tool_run("profile", "--wall", "--per-thread", "-F", "997", "--",
 				     work_path("spin"), "-t", "2", "-m", "200", "-x");

@@ -156,7 +156,7 @@ test_differences_need_two_values()
 {
 	for what in --merge --table; do
 		"$flame" --diff $what "$dir/before" >"$dir/out" 2>"$dir/err" && return 1
-		grep -q 'before: contains no stacks with two values, before and after (or compare two files)$' \
+		grep -q 'before: no stacks with two values (use files of --merge --diff, or compare two files)$' \
 			"$dir/err" && continue
 		cat "$dir/err"
 		return 1

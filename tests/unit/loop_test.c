@@ -168,7 +168,7 @@ TEST(a_timer_ticks_until_it_is_closed)
 	close(fd);
 }
 
-/* As long as it is armed for a minute, it doesn't go off here. */
+/* The period is a minute, so that it doesn't expire during the test. */
 TEST(a_timer_at_random_is_out_of_step)
 {
 	struct ticks ticks = {};

@@ -153,8 +153,12 @@ TEST(arm64_threads_begin_likewise)
 	put(MAIN_AT, call, sizeof(call));
 	fill_all();
 	CHECK_STR(rows(), BEFORE "88 end; 98 -; d0 end; d8 -; 140 sp+24");
-	put(MAIN_AT + 4, "\0\0\0", 4);
+	put(MAIN_AT + 16, call, 4); /* bl */
 	m.code[CLONE_AT + 16]++;
+	fill_all();
+	CHECK_EQ(t.count, 4);
+	put(MAIN_AT, call, sizeof(call));
+	put(MAIN_AT + 4, "\0\0\0", 4);
 	fill_all();
 	CHECK_EQ(t.count, 4);
 }

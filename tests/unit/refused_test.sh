@@ -316,7 +316,7 @@ captures_that_are_none_are_refused:
 --interval and --output | runqlat | --when 'cpu>5' 1
 --once needs --when | runqlat | --once 1
 --keep 5: a capture has 6 files | runqlat | --when 'cpu>5' --keep 5 --output $dir/r.txt 1
---keep 1: a capture has 2 files | offcputime | --when 'runq:p99>1' --keep 1 --before 0 --after 0 --interval 1 --output $dir/r.txt 1
+--keep 2: a capture has 3 files | offcputime | --when 'runq:p99>1' --keep 2 --before 0 --after 0 --interval 1 --output $dir/r.txt 1
 --keep 3: a capture has 4 files | runqlat | --when signal --keep 3 --before 1 --output $dir/r.txt 1
 prometheus | runqlat | --when 'cpu>5' --output $dir/r.txt.prom 1
 --when rss>1M | runqlat | --when 'rss>1M' --output $dir/r.txt 1

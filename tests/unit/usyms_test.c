@@ -477,7 +477,7 @@ TEST(no_table_that_is_too_large_stays_after_a_report)
 	CHECK_EQ(usyms_stats(none).bytes, 0);
 }
 
-/* The first such file is told of. */
+/* The first such file is reported. */
 TEST(refuses_a_file_changed_before_it_was_read)
 {
 	struct copy *c = map_copy();

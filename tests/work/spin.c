@@ -69,7 +69,7 @@ static void *spin_thread(void *arg)
 {
 	struct perf_event_mmap_page *ring = NULL;
 	long i = (long)arg;
-	char comm[32];
+	char comm[32], ms[32];
 
 	snprintf(comm, sizeof(comm), n_threads > 1 ? "%s-%ld" : "%s", name, i);
 	work_set_comm(comm);
@@ -84,8 +84,8 @@ static void *spin_thread(void *arg)
 	work_say("cpu_ns", work_clock(CLOCK_THREAD_CPUTIME_ID));
 	work_say("tid", (uint64_t)work_tid());
 	if (executes && i == n_threads - 1) {
-		snprintf(comm, sizeof(comm), "%llu", (unsigned long long)(cpu_goal_ns / NS_PER_MS));
-		execl("/proc/self/exe", "spin", "-m", comm, NULL);
+		snprintf(ms, sizeof(ms), "%llu", (unsigned long long)(cpu_goal_ns / NS_PER_MS));
+		execl("/proc/self/exe", "spin", "-m", ms, NULL);
 		abort();
 	}
 	return NULL;

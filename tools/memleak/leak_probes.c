@@ -21,7 +21,7 @@
 #define WINDOW_NS   (50 * NS_PER_MS)  /* length of a window; attaching takes 1 % of it */
 #define RELEASE_NS  (5 * NS_PER_S)    /* minimum time between searches for unmapped files */
 #define CLOSE_NS    (125 * NS_PER_MS) /* maximum time per tick for closing links */
-#define CLOSING_MAX 8 /* maximum dropped sets of links after another exec by a thread */
+#define CLOSING_MAX 8 /* dropped sets of links that may stay open after probe_again() */
 
 /* Probes in a file. */
 struct file_probes {
@@ -424,12 +424,13 @@ static int attach_batch(struct leak_probes *probes, const struct probed_process 
 	pid_t pid = probes->for_all ? 0 : process->anchor ? process->anchor : process->pid;
 	struct uprobes *links = uprobes_attach(&probes->programs, pid, batch->points, batch->n);
 	struct file_probes *at = file->probes;
+	int err = links ? 0 : -errno;
 
-	if (!links)
-		return -errno;
+	file->stays_open = in_windows || !probes->for_all;
+	if (err)
+		return err;
 	if (!at)
 		at = file->probes = mem_zalloc(1, sizeof(*at));
-	file->stays_open = in_windows || !probes->for_all;
 	if (!in_windows) {
 		at->links = links;
 		return 0;
@@ -481,13 +482,13 @@ static int probe_file(struct leak_probes *probes, const struct probed_process *p
 
 /*
  * Probes a process's functions from index `first` on: those for windows, or all others. Returns 0,
- * or -errno if none could be attached.
+ * or -errno if none could be attached; -ESRCH also if some could not because of an exec.
  */
 static int probe_some(struct leak_probes *probes, const struct probed_process *process,
 		      size_t first, bool in_windows)
 {
 	const struct allocators *found = process->found;
-	bool is_any_attached = false;
+	bool is_any_attached = false, is_in_exec = false;
 	int err = 0;
 
 	for (size_t i = first; i < found->n_functions; i++) {
@@ -499,9 +500,10 @@ static int probe_some(struct leak_probes *probes, const struct probed_process *p
 			continue;
 		result = probe_file(probes, process, i, in_windows);
 		is_any_attached |= result > 0;
+		is_in_exec |= result == -ESRCH;
 		err = result < 0 ? result : err;
 	}
-	return is_any_attached ? 0 : err;
+	return is_in_exec ? -ESRCH : is_any_attached ? 0 : err;
 }
 
 /* Probes functions from `first` on; freeing ones first: each recorded block's free must be seen. */
@@ -588,8 +590,8 @@ static bool needs_new_probes(const struct probed_process *process)
 
 /*
  * Probes all functions again after an exec by a thread other than the main one, mostly before the
- * new program has mapped its libraries. Waits if such execs follow each other faster than dropped
- * links can be closed.
+ * new program has mapped its libraries. Closes dropped links first if there are many, for a limited
+ * time.
  */
 static int probe_again(struct leak_probes *probes, struct probed_process *process)
 {
@@ -602,17 +604,21 @@ static int probe_again(struct leak_probes *probes, struct probed_process *proces
 	process->anchor = process->anchor ? process->pid : 0;
 	err = probe_functions(probes, process, 0);
 	process->is_unbound = err == -ESRCH; /* during the next exec */
-	close_links(probes, CLOSING_MAX, UINT64_MAX);
+	close_links(probes, CLOSING_MAX, CLOSE_NS);
 	return err;
 }
 
 /* Probes functions found by a search, from index `first` on. */
 static int probe_new(struct leak_probes *probes, struct probed_process *process, size_t first)
 {
+	int err;
+
 	if (!find_anchor(probes, process))
 		return -ESRCH;
 	warn_of_refused(probes, process->found, first);
-	return probe_functions(probes, process, first);
+	err = probe_functions(probes, process, first);
+	process->is_unbound |= err == -ESRCH;
+	return err;
 }
 
 int leak_probes_add(struct leak_probes *probes, pid_t pid)
