@@ -40,12 +40,6 @@ static bool is_x86_end(const struct x86_insn *insn)
 	}
 }
 
-static bool is_x86_call(const struct x86_insn *insn)
-{
-	return insn->map == X86_MAP_ONE &&
-	       (insn->opcode == 0xe8 || (insn->opcode == 0xff && (insn->modrm >> 3 & 7) == 2));
-}
-
 static bool is_x86_nop(const struct x86_insn *insn)
 {
 	return insn->map == X86_MAP_0F ? insn->opcode == 0x1f : insn->opcode == 0x90;
@@ -62,7 +56,7 @@ static struct step read_x86(const uint8_t *code, size_t size)
 	if (insn.is_vex || insn.map > X86_MAP_0F)
 		return step;
 	step.is_end = is_x86_end(&insn);
-	step.is_call = is_x86_call(&insn);
+	step.is_call = x86_is_call(&insn);
 	step.is_padding = is_x86_nop(&insn);
 	if (insn.is_relative && !step.is_end && !step.is_call)
 		step.distance = (int64_t)insn.bytes + insn.relative;

@@ -275,3 +275,9 @@ bool x86_rm_is_memory(const struct x86_insn *insn)
 {
 	return insn->modrm >> 6 != 3;
 }
+
+bool x86_is_call(const struct x86_insn *insn)
+{
+	return insn->map == X86_MAP_ONE &&
+	       (insn->opcode == 0xe8 || (insn->opcode == 0xff && (insn->modrm >> 3 & 7) == 2));
+}

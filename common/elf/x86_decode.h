@@ -51,4 +51,7 @@ uint8_t x86_reg(const struct x86_insn *insn);
 uint8_t x86_rm(const struct x86_insn *insn);
 bool x86_rm_is_memory(const struct x86_insn *insn);
 
+/* Returns true for a near call, direct or by a register or memory. */
+bool x86_is_call(const struct x86_insn *insn);
+
 #endif

@@ -556,11 +556,6 @@ static bool is_proved_from(const struct text *text, uint64_t at, int32_t stack, 
 	       (!text->is_entry[at] || (stack == STACK_AT_CALL && !is_after_call));
 }
 
-static bool is_call(const struct step *step)
-{
-	return is_legacy(step, 0xe8) || (is_legacy(step, 0xff) && operation(step) == 2);
-}
-
 /* Returns true if the state is proved by what follows: a return, or a jump to another function. */
 static bool leads_to_end(const struct text *text, size_t at)
 {
@@ -575,10 +570,10 @@ static bool leads_to_end(const struct text *text, size_t at)
 		return true;
 	next = at + step.insn.bytes;
 	after = stack_after(text->stacks[at], &step, text->in->has_frame);
-	if (step.insn.is_relative && !is_call(&step) &&
+	if (step.insn.is_relative && !x86_is_call(&step.insn) &&
 	    is_proved_from(text, next + (uint64_t)(int64_t)step.insn.relative, after, false))
 		return true;
-	return !ends_path(&step) && is_proved_from(text, next, after, is_call(&step));
+	return !ends_path(&step) && is_proved_from(text, next, after, x86_is_call(&step.insn));
 }
 
 /*

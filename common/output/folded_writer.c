@@ -133,9 +133,7 @@ static void write_folded(FILE *f, struct profile *p, const struct writer_style *
 /* Escapes ';': a line that contains one is read as a stack. */
 static void note_folded(FILE *f, const char *reason, const char *moment)
 {
-	fprintf(f, "# captured at %s: ", moment);
-	escape_print(f, reason, ";");
-	fputc('\n', f);
+	writer_note_line(f, reason, moment, ";");
 }
 
 const struct writer folded_writer = {

@@ -21,24 +21,21 @@ struct walk {
 	struct idmap entries; /* struct entry by name and kind */
 };
 
-/* Returns true for a marker; merged frames count as a function. */
-static bool is_marker(const struct calltree_node *node)
+/*
+ * Returns the kind of the node's row. Inlined, compiled and interpreted code of a function share
+ * one; merged frames are a function, too.
+ */
+static enum frame_kind kind_of_row(const struct calltree_node *node)
 {
-	return node->kind == FRAME_MARK && strcmp(node->name, CALLTREE_MERGED);
-}
+	bool is_marker = node->kind == FRAME_MARK && strcmp(node->name, CALLTREE_MERGED);
 
-/* Returns the kind of the function's row. Inlined, compiled and interpreted code share one. */
-static enum frame_kind kind_of_function(const struct calltree_node *node)
-{
-	if (is_marker(node) || node->kind == FRAME_KERNEL)
-		return node->kind;
-	return FRAME_USER;
+	return is_marker || node->kind == FRAME_KERNEL ? node->kind : FRAME_USER;
 }
 
 /* Returns the function's entry; makes it if needed. User addresses have at most 56 bits. */
 static struct entry *find_entry(struct walk *walk, const struct calltree_node *node)
 {
-	enum frame_kind kind = kind_of_function(node);
+	enum frame_kind kind = kind_of_row(node);
 	uint64_t id = (uint64_t)kind << 56 | (uintptr_t)node->name;
 	struct entry *entry = idmap_find(&walk->entries, id);
 
@@ -78,7 +75,7 @@ static void visit(struct walk *walk, const struct calltree_node *node, struct pl
 {
 	bool stands_alone = !place.owner && (node->self.now || node->first_child == CALLTREE_NONE);
 
-	if (!is_marker(node) || stands_alone) {
+	if (kind_of_row(node) != FRAME_MARK || stands_alone) {
 		visit_function(walk, node, place);
 		return;
 	}

@@ -70,9 +70,7 @@ static void write_text(FILE *f, struct profile *p, const struct writer_style *st
 
 static void note_text(FILE *f, const char *reason, const char *moment)
 {
-	fprintf(f, "# captured at %s: ", moment);
-	escape_print(f, reason, NULL);
-	fputc('\n', f);
+	writer_note_line(f, reason, moment, NULL);
 }
 
 const struct writer text_writer = {

@@ -72,6 +72,13 @@ size_t writer_border(const struct sample *s)
 	return 0;
 }
 
+void writer_note_line(FILE *f, const char *reason, const char *moment, const char *also)
+{
+	fprintf(f, "# captured at %s: ", moment);
+	escape_print(f, reason, also);
+	fputc('\n', f);
+}
+
 char *writer_frame_text(const struct frame *frame)
 {
 	if (!frame->file)

@@ -106,6 +106,9 @@ void writer_print_lines(FILE *f, const struct sample *s, const struct writer_sty
 void writer_print_frames(FILE *f, const void *sample);
 void writer_print_json_frames(struct json *json, const void *sample);
 
+/* Prints a capture's reason as a comment, escaped including the bytes in `also`; NULL: none. */
+void writer_note_line(FILE *f, const char *reason, const char *moment, const char *also);
+
 /* Called by writers before they write sample i: calls `meanwhile` now and then. */
 void writer_pause(const struct writer_style *style, size_t i);
 

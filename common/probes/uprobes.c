@@ -64,9 +64,8 @@ struct uprobes {
 	/* the task to which the links are bound */
 	pid_t pid; /* 0: none, all processes are probed */
 	bool is_perf;
-	uint32_t task_pid; /* multi: pid that the kernel reported for the first link */
-	int task_fd;	   /* perf: event that hangs up when its task exits; -1: none */
-	void *task_page;   /* perf: page of the event; MAP_FAILED: none */
+	int task_fd;	 /* perf: event that hangs up when its task exits; -1: none */
+	void *task_page; /* perf: page of the event; MAP_FAILED: none */
 };
 
 struct path {
@@ -305,16 +304,6 @@ static void close_task(const struct uprobes *uprobes)
 	close(uprobes->task_fd);
 }
 
-/* Returns the pid of the link's task; 0: the task is gone; UINT32_MAX: unknown. */
-static uint32_t read_task_pid(int link_fd)
-{
-	struct uprobe_multi_info info = {};
-	uint32_t bytes = sizeof(info);
-
-	return bpf_obj_get_info_by_fd(link_fd, &info, &bytes) || bytes < sizeof(info) ? UINT32_MAX
-										      : info.pid;
-}
-
 /*
  * After the exec the old main thread has pid 0 or, for a moment, the former id of the thread that
  * has called exec. Without an answer of the kernel, nothing is lost.
@@ -322,12 +311,15 @@ static uint32_t read_task_pid(int link_fd)
 bool uprobes_are_bound(const struct uprobes *uprobes)
 {
 	struct pollfd task = { .fd = uprobes->task_fd };
+	struct uprobe_multi_info info = {};
+	uint32_t bytes = sizeof(info);
 
 	if (!uprobes->pid)
 		return true;
 	if (uprobes->is_perf)
 		return uprobes->task_page == MAP_FAILED || !poll(&task, 1, 0);
-	return uprobes->task_pid && read_task_pid(uprobes->fds[0]) == uprobes->task_pid;
+	return bpf_obj_get_info_by_fd(uprobes->fds[0], &info, &bytes) || bytes < sizeof(info) ||
+	       info.pid == (uint32_t)uprobes->pid;
 }
 
 /* ---- attaching ---- */
@@ -482,10 +474,8 @@ struct uprobes *uprobes_attach(const struct uprobes_programs *programs, pid_t pi
 		count = count_in_file(points + i, n - i);
 		add_file(uprobes, programs, pid, points + i, count);
 	}
-	if (uprobes->n) {
-		uprobes->task_pid = read_task_pid(uprobes->fds[0]);
+	if (uprobes->n)
 		return uprobes;
-	}
 	uprobes_detach(uprobes);
 	errno = n ? -points[0].err : ENOENT;
 	return NULL;

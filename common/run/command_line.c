@@ -148,6 +148,7 @@ static int check_capture(struct run *run)
 {
 	static const char *const others[] = { "before", "after", "cool-down", "captures", "once" };
 	struct capture *capture = &run->capture;
+	unsigned int delay = conditions_delay(&capture->conditions);
 
 	for (size_t i = 0; !run_captures(run) && i < ARRAY_SIZE(others); i++)
 		if (run_given(run, others[i]))
@@ -156,8 +157,8 @@ static int check_capture(struct run *run)
 		return msg_error("--when has no effect with --format prometheus");
 	if (run_captures(run) && (!run->interval_ns || !run->output_path))
 		return msg_error("--when needs --interval and --output");
-	if (conditions_are_late(&capture->conditions) && capture->before < LATE_INTERVALS)
-		capture->before = LATE_INTERVALS;
+	if (capture->before < delay)
+		capture->before = delay;
 	if (run_captures(run) && run->keep && run->keep < capture->before + 1 + capture->after)
 		return msg_error("--keep %u: a capture has %u files here", run->keep,
 				 capture->before + 1 + capture->after);

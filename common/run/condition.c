@@ -727,12 +727,13 @@ int conditions_check(const struct conditions *conditions, bool has_processes, bo
 	return 0;
 }
 
-bool conditions_are_late(const struct conditions *conditions)
+/* The intervals of runqlat end within those of the tool, and are reported later. */
+unsigned int conditions_delay(const struct conditions *conditions)
 {
 	for (size_t i = 0; i < conditions->n; i++)
 		if (conditions->list[i].kind->open == open_delays)
-			return true;
-	return false;
+			return 2;
+	return 0;
 }
 
 int conditions_open(struct conditions *conditions)

@@ -84,12 +84,11 @@ int conditions_parse(const char *what, const char *text, void *dest);
  */
 int conditions_check(const struct conditions *conditions, bool has_processes, bool is_partial);
 
-#define LATE_INTERVALS 2
-
 /*
- * Returns true if a condition is reported up to LATE_INTERVALS after the interval in which it held.
+ * Returns the maximum number of intervals between the one in which a condition holds and the one in
+ * which that is reported.
  */
-bool conditions_are_late(const struct conditions *conditions);
+unsigned int conditions_delay(const struct conditions *conditions);
 
 /*
  * Begins to watch, once all members but `tested_ns` are set; they must stay valid. 0 or -errno,
