@@ -15,8 +15,8 @@
 #include "output/profile.h"
 #include "stacks/idle_waits.h"
 
-#define LIBC_FRAMES 4 /* maximum number of libc's internal frames below the called function */
-#define VIA_FRAMES  8 /* maximum number of frames between the wait and the loop */
+#define LIBC_FRAMES 4  /* maximum number of libc's internal frames below the called function */
+#define VIA_FRAMES  14 /* maximum number of frames between the wait and the loop */
 
 /* Functions of libc that idle threads wait in, by the names that callers and symbols use. */
 static const char *const waits[] = {
@@ -46,7 +46,7 @@ static const char *const waits[] = {
 	"sigwaitinfo",
 };
 
-#define MAX_VIA 12
+#define MAX_VIA 16
 
 struct idle_loop {
 	const char *function;
@@ -58,9 +58,16 @@ struct idle_loop {
 	{                                                \
 		"[libglib-", "g_main_context_", "g_poll" \
 	}
-#define JAVA_VIA                                                               \
-	{                                                                      \
-		"Monitor::", "os::Plat", "PosixSemaphore::", "os::signal_wait" \
+#define JAVA_VIA                                                                                  \
+	{                                                                                         \
+		"Monitor::", "os::Plat", "Platform", "PosixSemaphore::", "os::signal_wait",       \
+			"java.lang.", "java.util.concurrent.", "jdk.internal.misc.Unsafe.park",   \
+			"sun.misc.Unsafe.park", "Unsafe_Park", "Parker::park", "JVM_MonitorWait", \
+			"ObjectSynchronizer::wait", "ObjectMonitor::wait"                         \
+	}
+#define JAVA_NIO_VIA                                           \
+	{                                                      \
+		"sun.nio.ch.", "java.nio.", "Java_sun_nio_ch_" \
 	}
 #define POSTGRES_VIA                                                       \
 	{                                                                  \
@@ -68,16 +75,16 @@ struct idle_loop {
 	}
 #define PYTHON_VIA                                                                                 \
 	{                                                                                          \
-		"[python", "[libpython", "Py", "_Py", "method_vectorcall_", "_queue_SimpleQueue_", \
-			"lock_PyThread_", "acquire_timed", "Condition.wait (threading.py)",        \
-			"_PollLikeSelector.select (selectors.py)",                                 \
-			"EpollSelector.select (selectors.py)", "select_"                           \
+		"[python", "[libpython", "Py", "_Py", "method_vectorcall_",                        \
+			"cfunction_vectorcall_", "_queue_SimpleQueue_", "call_function",           \
+			"function_code_fastcall", "[_queue.", "[select.", "lock_PyThread_",        \
+			"acquire_timed", "wait (threading.py)", "select (selectors.py)", "select_" \
 	}
 
-/* Python functions have their file appended. */
+/* Functions of C++ without their arguments; of Python without their class, with their file. */
 static const struct idle_loop loops[] = {
 	/* event loops: wait for the next event of any source */
-	{ "BaseEventLoop._run_once (base_events.py)", "asyncio: the event loop", PYTHON_VIA },
+	{ "_run_once (base_events.py)", "asyncio: the event loop", PYTHON_VIA },
 	{ "aeMain",
 	  "redis, valkey: the event loop",
 	  { "[redis", "[valkey", "aeProcessEvents", "aeApiPoll" } },
@@ -94,7 +101,7 @@ static const struct idle_loop loops[] = {
 	{ "uv_run", "libuv (node): the event loop", { "uv__io_poll" } },
 
 	/* servers that wait for a client, or for a child */
-	{ "BaseServer.serve_forever (socketserver.py)", "python: no request", PYTHON_VIA },
+	{ "serve_forever (socketserver.py)", "python: no request", PYTHON_VIA },
 	{ "ApplyLauncherMain", "postgres: no subscription to start", POSTGRES_VIA },
 	{ "AutoVacLauncherMain", "postgres: no vacuum is due", POSTGRES_VIA },
 	{ "BackgroundWriterMain", "postgres: nothing to write", POSTGRES_VIA },
@@ -107,7 +114,8 @@ static const struct idle_loop loops[] = {
 	{ "ngx_master_process_cycle", "nginx: no child has ended", {} },
 
 	/* pools: wait for the next piece of work */
-	{ "Queue.get (queue.py)", "python: a queue is empty", PYTHON_VIA },
+	{ "get (queue.py)", "python: a queue is empty", PYTHON_VIA },
+	{ "_queue_SimpleQueue_get", "python: a queue is empty", PYTHON_VIA },
 	{ "_worker (thread.py)", "python: a pool without work", PYTHON_VIA },
 	{ "bioProcessBackgroundJobs", "redis, valkey: no background job", {} },
 	{ "g_async_queue_pop", "GLib: a queue is empty", { "[libglib-", "g_cond_wait" } },
@@ -115,19 +123,41 @@ static const struct idle_loop loops[] = {
 	{ "start_thread", "jemalloc: nothing to give back", { "[libjemalloc" } },
 	{ "uv_cond_wait", "libuv (node): a pool without work", {} },
 	{ "uv_sem_wait", "libuv (node): a thread without work", {} },
+	{ "worker (pool.py)", "python: a pool without work", PYTHON_VIA },
+
+	/* Java's event loops, servers and pools, by its functions */
+	{ "io.netty.channel.nio.NioEventLoop.run", "netty: the event loop", JAVA_NIO_VIA },
+	{ "java.lang.ref.ReferenceQueue.remove", "java: no reference to clear", JAVA_VIA },
+	{ "java.util.TimerThread.mainLoop", "java: no task is due", JAVA_VIA },
+	{ "java.util.concurrent.ForkJoinPool.awaitWork", "java: a pool without work", JAVA_VIA },
+	{ "java.util.concurrent.ThreadPoolExecutor.getTask", "java: a pool without work",
+	  JAVA_VIA },
+	{ "org.apache.tomcat.util.net.NioEndpoint$Poller.run", "tomcat: no request", JAVA_NIO_VIA },
+	{ "org.eclipse.jetty.io.ManagedSelector$SelectorProducer.select", "jetty: the event loop",
+	  JAVA_NIO_VIA },
+	{ "sun.net.httpserver.ServerImpl$Dispatcher.run", "java: no request", JAVA_NIO_VIA },
+	{ "sun.nio.ch.Net.accept", "java: no connection to accept", JAVA_NIO_VIA },
 
 	/* the JVM's own threads, by libjvm.so's function names */
 	{ "CallJavaMainInNewThread", "java: the first thread, whose work another one does", {} },
-	{ "CompileQueue::get()", "java: nothing to compile", JAVA_VIA },
-	{ "G1ConcurrentMarkThread::run_service()", "java: nothing to collect", JAVA_VIA },
-	{ "G1ConcurrentRefineThread::run_service()", "java: nothing to collect", JAVA_VIA },
-	{ "G1ServiceThread::sleep_before_next_cycle()", "java: no task is due", JAVA_VIA },
-	{ "GangWorker::loop()", "java: nothing to collect", JAVA_VIA },
+	{ "CompileQueue::get", "java: nothing to compile", JAVA_VIA },
+	{ "G1ConcurrentMarkThread::run_service", "java: nothing to collect", JAVA_VIA },
+	{ "G1ConcurrentRefineThread::run_service", "java: nothing to collect", JAVA_VIA },
+	{ "G1PrimaryConcurrentRefineThread::wait_for_completed_buffers", "java: nothing to collect",
+	  JAVA_VIA },
+	{ "G1ServiceThread::sleep_before_next_cycle", "java: no task is due", JAVA_VIA },
+	{ "G1ServiceThread::wait_for_task", "java: no task is due", JAVA_VIA },
+	{ "GangWorker::loop", "java: nothing to collect", JAVA_VIA },
 	{ "JVM_WaitForReferencePendingList", "java: no reference to clear", JAVA_VIA },
-	{ "VMThread::wait_for_operation()", "java: no operation to execute", JAVA_VIA },
-	{ "WatcherThread::sleep() const", "java: no task is due", JAVA_VIA },
-	{ "WorkerThread::run()", "java: nothing to collect", JAVA_VIA },
-	{ "signal_thread_entry(JavaThread*, JavaThread*)", "java: no signal", JAVA_VIA },
+	{ "MonitorDeflationThread::monitor_deflation_thread_entry", "java: no monitor to deflate",
+	  JAVA_VIA },
+	{ "NMethodSweeper::sweeper_loop", "java: no code to remove", JAVA_VIA },
+	{ "NotificationThread::notification_thread_entry", "java: no notification", JAVA_VIA },
+	{ "ServiceThread::service_thread_entry", "java: no event", JAVA_VIA },
+	{ "VMThread::wait_for_operation", "java: no operation to execute", JAVA_VIA },
+	{ "WatcherThread::sleep", "java: no task is due", JAVA_VIA },
+	{ "WorkerThread::run", "java: nothing to collect", JAVA_VIA },
+	{ "signal_thread_entry", "java: no signal", JAVA_VIA },
 };
 
 /* Main functions of idle kernel threads, which call schedule(), directly or indirectly. */
@@ -192,10 +222,18 @@ static bool is_one_of(const char *name, const char *const *names, size_t n)
 	return false;
 }
 
+/* A function's arguments, or its file, may follow its name. */
+static bool is_function(const char *name, const char *function)
+{
+	size_t length = strlen(function);
+
+	return !strncmp(name, function, length) && strchr("( ", name[length]);
+}
+
 static const struct idle_loop *find_row(const char *name, const struct idle_loop *table, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (!strcmp(name, table[i].function))
+		if (is_function(name, table[i].function))
 			return &table[i];
 	return NULL;
 }
@@ -226,12 +264,15 @@ static size_t find_wait(const struct frame *const *frames, size_t n)
 	return found;
 }
 
-/* Returns a frame's name, for a Python function with its file: names alone are ambiguous. */
+/* A function of Python has its file, and not its class, which only newer versions tell of. */
 static const char *full_name(const struct frame *frame, char *buf, size_t size)
 {
-	if (frame->kind != FRAME_RUNTIME || !frame->file)
+	const char *file = frame->file ? path_last(frame->file) : "", *class_end;
+
+	if (frame->kind != FRAME_RUNTIME || !strstr(file, ".py"))
 		return frame->name;
-	snprintf(buf, size, "%s (%s)", frame->name, path_last(frame->file));
+	class_end = strrchr(frame->name, '.');
+	snprintf(buf, size, "%s (%s)", class_end ? class_end + 1 : frame->name, file);
 	return buf;
 }
 

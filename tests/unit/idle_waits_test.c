@@ -4,7 +4,10 @@
 #include "stacks/idle_waits.h"
 #include "unit.h"
 
-/* Returns true if a stack is idle: user frames, "-", kernel frames ("main;read;-;schedule"). */
+/*
+ * Returns true if a stack is idle: user frames, "-", kernel frames ("main;read;-;schedule"). A
+ * function of Python is "get@queue.py".
+ */
 static bool is_idle(const char *stack)
 {
 	enum frame_kind kind = FRAME_USER;
@@ -15,13 +18,15 @@ static bool is_idle(const char *stack)
 
 	snprintf(text, sizeof(text), "%s", stack);
 	while (next && n < 32) {
-		const char *name = strsep(&next, ";");
+		char *file = strsep(&next, ";");
+		const char *name = strsep(&file, "@");
 
 		if (!strcmp(name, "-")) {
 			kind = FRAME_KERNEL;
 			continue;
 		}
-		frames[n] = (struct frame){ .name = name, .kind = kind };
+		frames[n] = (struct frame){ .name = name, .kind = file ? FRAME_RUNTIME : kind };
+		frames[n].file = file;
 		list[n] = &frames[n];
 		n++;
 	}
@@ -51,7 +56,36 @@ TEST(waits_are_idle_or_at_work)
 	CHECK(is_idle("clone;bioProcessBackgroundJobs;pthread_cond_wait;[libc.so.6+0x1]"));
 	CHECK(is_idle("worker;uv_cond_wait;pthread_cond_wait;__futex_abstimed_wait_common"));
 	CHECK(!is_idle("worker;run_job;pthread_cond_wait"));
-	/* kernel threads at rest */
+}
+
+TEST(waits_of_python_and_java_are_idle_or_at_work)
+{
+	/* with and without the class of a method, the names of a module's functions */
+	CHECK(is_idle("Thread.run@threading.py;_worker@thread.py;[_queue.cpython-311.so+0x2c2d];"
+		      "PyThread_acquire_lock_timed;sem_clockwait"));
+	CHECK(is_idle("Queue.get@queue.py;Condition.wait@threading.py;lock_PyThread_acquire_lock;"
+		      "acquire_timed;sem_wait"));
+	CHECK(is_idle("get@queue.py;wait@threading.py;cfunction_vectorcall_FASTCALL;acquire_timed;"
+		      "sem_wait"));
+	CHECK(is_idle("_run_once@base_events.py;select@selectors.py;[select.so+0x10];epoll_wait"));
+	CHECK(!is_idle("get@mine.py;wait@threading.py;acquire_timed;sem_wait"));
+	CHECK(!is_idle("get@queue.py;recv@mine.py;poll"));
+	/* the JVM's threads, whatever arguments their functions have; Java's */
+	CHECK(is_idle("CompileQueue::get();Monitor::wait(long);os::PlatformMonitor::wait(long);"
+		      "pthread_cond_timedwait"));
+	CHECK(is_idle("CompileQueue::get(CompilerThread*);Monitor::wait(unsigned long);"
+		      "PlatformMonitor::wait(unsigned long);pthread_cond_wait"));
+	CHECK(!is_idle("CompileQueue::get_all();Monitor::wait(long);pthread_cond_wait"));
+	CHECK(is_idle("java.util.concurrent.ThreadPoolExecutor.getTask;"
+		      "java.util.concurrent.LinkedBlockingQueue.take;"
+		      "java.util.concurrent.locks.LockSupport.park;jdk.internal.misc.Unsafe.park;"
+		      "Unsafe_Park;Parker::park(bool, long);pthread_cond_wait"));
+	CHECK(!is_idle("java.util.concurrent.CountDownLatch.await;jdk.internal.misc.Unsafe.park;"
+		       "Unsafe_Park;Parker::park(bool, long);pthread_cond_wait"));
+}
+
+TEST(kernel_threads_are_idle_or_at_work)
+{
 	CHECK(is_idle("-;ret_from_fork;kthread;worker_thread;schedule"));
 	CHECK(is_idle("-;kthread;kcompactd.part.0;schedule_timeout;schedule;__schedule"));
 	CHECK(is_idle("-;ret_from_fork_asm;kthreadd;schedule"));
