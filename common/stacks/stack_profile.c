@@ -252,7 +252,7 @@ static void look_for_go(struct assembly *a)
 
 static bool is_in_place_of_functions(const struct frame *frame)
 {
-	if (frame->kind == FRAME_RUNTIME)
+	if (frame->kind == FRAME_RUNTIME || frame->kind == FRAME_INLINED)
 		return !strcmp(frame->name, RUNTIME_UNKNOWN);
 	if (frame->kind == FRAME_JIT)
 		return !strcmp(frame->name, UNNAMED_CODE);

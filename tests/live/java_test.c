@@ -198,6 +198,21 @@ TEST_UNLESS(java_lacks, methods_of_classes_that_take_the_place_of_others_have_th
 			  (unsigned long long)early, (unsigned long long)later);
 }
 
+/* The loader learns of inlined methods after the sample. Where it is too late, it says so. */
+TEST_UNLESS(java_lacks, stacks_whose_inlined_methods_are_gone_count_as_lacking_some)
+{
+	struct proc *tool = tool_run("profile", "-U", "-f", "-F", "499", "--", "/usr/bin/java",
+				     "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp",
+				     work_path("levels.jar"), "Levels", "free");
+	const char *said = strstr(tool->err, "managed runtimes: ");
+	double all = (double)folded_sum(tool->out, NULL, ""),
+	       lacking = (double)folded_sum_with(tool->out, NULL, ";[unknown]");
+
+	CHECK(said);
+	CHECK(folded_sum_with(tool->out, NULL, ";Levels$Freed.run") > 0);
+	CHECK(said && strtod(strchr(said, ':') + 1, NULL) <= 100 - 100 * lacking / all + 0.01);
+}
+
 /* The loader walks the stacks of threads that were blocked when tracing began. */
 TEST_UNLESS(java_lacks, threads_of_java_that_wait_have_its_methods)
 {

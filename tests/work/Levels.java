@@ -156,6 +156,21 @@ public class Levels {
         }
     }
 
+    /** Compiled with the method that it calls, and freed with it. */
+    public static class Freed implements Runnable {
+        static int sum;
+        static int inner(int n) { return n * 31 ^ n >>> 3; }
+        public void run() { for (int i = 0; i < 100000; i++) sum = inner(sum + i); }
+    }
+    static void free(long end) throws Exception {
+        byte[] code = read("Levels$Freed");
+        start("collector", () -> { for (;;) System.gc(); });
+        while (System.nanoTime() < end) {
+            Runnable freed = (Runnable) new Loader().make("Levels$Freed", code);
+            for (int i = 0; i < 20; i++) freed.run();
+        }
+    }
+
     static synchronized void waitInObject() throws InterruptedException { Levels.class.wait(); }
     static void waitInPark() { for (;;) LockSupport.park(); }
     static void waitAsleep() throws InterruptedException { Thread.sleep(1000000); }
@@ -184,6 +199,10 @@ public class Levels {
     public static void main(String[] args) throws Exception {
         if (args[0].equals("replace")) {
             replace();
+            return;
+        }
+        if (args[0].equals("free")) {
+            free(System.nanoTime() + 4000000000L);
             return;
         }
         long end = System.nanoTime() + (long) (Double.parseDouble(args[0]) * 1e9);
