@@ -158,9 +158,22 @@ static uint64_t id_of_folder(const char *path)
 	return stat(path, &st) || !S_ISDIR(st.st_mode) ? 0 : st.st_ino;
 }
 
+/* Also accepts what the tools and /proc/PID/cgroup show: the path below the root of cgroup2. */
+static char *resolve_path(const char *path)
+{
+	char *folder = realpath(path, NULL), *below;
+
+	if (folder || *path != '/' || !cgroups_root())
+		return folder;
+	below = mem_printf("%s%s", cgroups_root(), path);
+	folder = realpath(below, NULL);
+	free(below);
+	return folder;
+}
+
 static int find_path(struct cgroup_filter *filter)
 {
-	char *folder = realpath(filter->path, NULL);
+	char *folder = resolve_path(filter->path);
 	struct statfs fs;
 	uint64_t id;
 

@@ -174,8 +174,8 @@ TEST(threads_are_traced_by_tid_and_comm)
 }
 
 /*
- * The wanted one is in the lower of two cgroups. The filter is the upper one, or the lower one with
- * the other one in the upper.
+ * The wanted one is in the lower of two cgroups. The filter is the upper one's folder; or the lower
+ * one, as tools show it, with the other one in the upper.
  */
 static void check_cgroups(bool lower_only)
 {
@@ -187,7 +187,8 @@ static void check_cgroups(bool lower_only)
 	CHECK(cgroup_add(below, wanted->pid));
 	if (lower_only)
 		CHECK(cgroup_add(above, other->pid));
-	trio = TRACE_TWO(wanted, other, "--cgroup", lower_only ? below : above);
+	trio = TRACE_TWO(wanted, other, "--cgroup",
+			 lower_only ? below + strlen(cgroup2_root()) : above);
 	CHECK_STR(seen_by(&trio, "wanted"), "rop");
 	CHECK_STR(seen_by(&trio, "other"), "");
 }
