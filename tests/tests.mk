@@ -8,12 +8,15 @@ UNITS   := $(patsubst %.c,$(O)/%,$(filter-out $(UNITS_NOT_$(ARCH)),$(wildcard te
 LIVES   := $(patsubst %.c,$(O)/%,$(wildcard tests/live/*_test.c))
 FUZZERS := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/*_fuzz.c))
 
-.PHONY: check check-san check-others check-readers soak churn faults test test-all test-deps test-all-deps test-files live live-own live-alone live-others live-files \
+.PHONY: check check-san check-others check-readers soak churn faults test test-all test-deps test-all-deps test-files live live-lanes live-alone live-files \
 	lint lint-files lint-whole fuzz fuzz-files oracle v8-oracle check-cfi check-symbols \
 	vm vm-files vm-oracle vm-python vm-java vm-v8 vm-deps arm64-deps rescue-test package-deps formats-test formats-deps \
 	browser-test browser-deps
 
 # ---- test programs: one file and the library, with what else its folder needs ----
+
+# They are compiled more often than they are run.
+$(O)/tests/% $(OBJECTS)/tests/%: private TL_CFLAGS += -O1 -g1
 
 vpath %.bpf.c tests/live tests/oracle
 
@@ -201,7 +204,7 @@ CHECK_SCRIPTS := $(addprefix tests/unit/,$(if $(SAN),,template_test.sh install_t
 check: $(UNITS) $(BINS) $(O)/tracelets $(STATIC_BIN) ## unit tests: no root, seconds
 	$(Q)TRACELETS_BIN='$(O)' tests/run -q -j $(CORES) $(CHECK_SCRIPTS) $(UNITS)
 
-SAN_MAKE  = +$(Q)$(MAKE) --no-print-directory O='$(O)/san' PARTS='$(O)' OBJECTS='$(O)/san' SAN=address,undefined CFLAGS='-O1 -g'
+SAN_MAKE  = +$(Q)$(MAKE) --no-print-directory O='$(O)/san' PARTS='$(O)' OBJECTS='$(O)/san' SAN=address,undefined CFLAGS='-O1 -g1'
 
 check-san: ## the same with sanitizers, in O/san
 	$(SAN_MAKE) check
@@ -243,12 +246,10 @@ test-all-deps: ## install what "make test-all" needs on top
 vm-deps browser-deps formats-deps package-deps: %-deps:
 	$(Q)scripts/deps build $*
 
-# Tests of what is traced by number, as a command or not at all: they may run beside the others, which trace the
-# system, compare names, or want CPUs of their own. They mostly wait, so more run at a time than there are CPUs; the
-# longest first.
-LIVE_OWN := memleak_test wall_test python_test throttled_test cli_test symbols_test top_test go_test probes_test \
-	    python_forks_test unattended_test output_test v8_test java_test python_lies_test verifier_test faults_test \
-	    privileges_test python_limits_test runtimes_test python_calls_test dump_test
+# The longest first: they mostly wait, and more run at a time than there are CPUs.
+LIVE_LONG := memleak_test wall_test offcputime_test python_test throttled_test brief_test filter_test unwind_test cli_test \
+	     symbols_test top_test go_test profile_test pagefaults_test syscount_test biolat_test locks_test probes_test \
+	     python_forks_test unattended_test output_test v8_test java_test
 
 # They take CPUs or memory away from all.
 LIVE_ALONE := hotplug_test swap_test
@@ -260,12 +261,12 @@ live: live-files ## live tests: root, real BPF, minutes (LIVE_TESTS="cli_test ..
 	$(Q)TRACELETS_BIN=$(O) TRACELETS_WORK=$(O)/tests/work TRACELETS_LIVE=1 tests/run -q -t \
 		$(if $(LIVE_TESTS),$(LIVE_TESTS:%=$(O)/tests/live/%),$(LIVES) tests/unit/template_test.sh)
 
-live-own: LIVE_PART := $(LIVE_OWN:%=$(O)/tests/live/%) tests/unit/template_test.sh
-live-own: LANES := -j $(shell expr $(CORES) + 1)
+live-lanes: LIVE_PART := $(LIVE_LONG:%=$(O)/tests/live/%) tests/unit/template_test.sh \
+	$(filter-out $(addprefix $(O)/tests/live/,$(LIVE_LONG) $(LIVE_ALONE) $(LIVE_LATER)),$(LIVES))
+live-lanes: LANES := -j $(shell expr 2 \* $(CORES))
 live-alone: LIVE_PART := $(LIVE_ALONE:%=$(O)/tests/live/%)
-live-others: LIVE_PART := $(filter-out $(addprefix $(O)/tests/live/,$(LIVE_OWN) $(LIVE_ALONE) $(LIVE_LATER)),$(LIVES))
 
-live-own live-alone live-others: live-files
+live-lanes live-alone: live-files
 	$(Q)TRACELETS_BIN=$(O) TRACELETS_WORK=$(O)/tests/work TRACELETS_LIVE=1 tests/run -q -t $(LANES) $(LIVE_PART)
 
 faults: $(O)/tests/live/faults_test $(BINS) $(WORKS) ## each tool with every fault, one at a time (FAULTS=stacks, or full): root

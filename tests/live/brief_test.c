@@ -14,7 +14,7 @@
 
 static int count_processes(void)
 {
-	return at_size(4001, 211);
+	return at_size(1499, 211);
 }
 
 /* Less than that share, in per mille, may have no name or no way to its outermost frame. */

@@ -729,6 +729,7 @@ TEST_UNLESS(memleak_lacks, children_that_have_ended_have_their_last_cgroup)
 {
 	const char *cgroup = cgroups_lack() ? NULL : cgroup_make("memleak"), *script;
 	struct proc *tool;
+	int leaky;
 
 	if (!cgroup)
 		SKIP("no cgroup2");
@@ -736,10 +737,12 @@ TEST_UNLESS(memleak_lacks, children_that_have_ended_have_their_last_cgroup)
 			 "'echo $$ > %s/cgroup.procs; exec %s all 1'); done",
 			 cgroup, work_path("leaky"));
 	tool = tool_run("memleak", "--follow", "--format", "json", "--", "sh", "-c", script);
-	CHECK_EQ(stacks_of_malloc_with(tool, "\"comm\":\"leaky\""), 9);
+	leaky = stacks_of_malloc_with(tool, "\"comm\":\"leaky\"");
+	/* One that is linked statically is probed while the first of them runs. */
+	CHECK(leaky == 9 || leaky == 8);
 	CHECK_EQ(stacks_of_malloc_with(tool, text_of("\"cgroup\":\"%s\"",
 						     cgroup + strlen(cgroup2_root()))),
-		 9);
+		 leaky);
 }
 
 /* Their libc is probed, too. */
