@@ -135,16 +135,16 @@ static void fill_section(struct cfi_table *t, const struct elf64 *elf, const cha
 /* Fills the first larger gaps: the code of the compiler's start files is among them. */
 static void fill_first_gaps(struct cfi_table *t, const struct elf64 *elf)
 {
-	size_t n_left = CODE_MAX_GAPS;
+	struct cfi_gap gap = { .end = 0 };
 
-	for (size_t i = 1; i < t->count && n_left; i++) {
-		struct cfi_row row = cfi_row(t, i - 1);
-		uint64_t bytes = cfi_vaddr(t, i) - row.vaddr;
+	for (size_t n = 0; n < CODE_MAX_GAPS && cfi_next_gap(t, elf, CODE_MIN_BYTES, &gap);) {
+		uint64_t bytes = gap.end - gap.vaddr;
 
-		if (row.rule.kind != UNWIND_GAP || bytes < CODE_MIN_BYTES || bytes > CODE_MAX_BYTES)
-			continue;
-		fill_code(t, elf, row.vaddr, bytes, true);
-		n_left--;
+		if (bytes <= CODE_MAX_BYTES) {
+			fill_code(t, elf, gap.vaddr, bytes, true);
+			gap.end = cfi_gap_end(t, gap.vaddr, bytes); /* the rest is the next one */
+			n++;
+		}
 	}
 }
 
@@ -196,14 +196,14 @@ static void fill_clones(struct cfi_table *t, const struct elf64 *elf)
 #define GAPS_MAX_BYTES	(512U << 10) /* of all gaps; musl has 400 KB */
 #define FIRST_MAX_BYTES 4096
 #define GAPS_MAX	512
-#define SYMBOLS_MAX	(1U << 16)
+#define SYMBOLS_MAX	(1U << 18)
 
 struct gaps {
 	const struct elf64 *elf;
 	const struct cfi_table *table;
 	bool are_whole;	     /* they are most of the code, which is followed at once */
-	uint64_t *functions; /* exported ones */
-	size_t n_functions;
+	uint64_t *functions; /* by symbols */
+	size_t n_functions, functions_cap;
 	bool are_functions_read;
 	struct derived *items;
 	size_t n, cap;
@@ -215,30 +215,33 @@ static bool is_in_gaps(const struct gaps *gaps, uint64_t vaddr)
 	return gaps->are_whole || cfi_find(gaps->table, vaddr).kind == UNWIND_GAP;
 }
 
-static void read_functions(struct gaps *gaps)
+static void read_symbols(struct gaps *gaps, const char *name)
 {
 	Elf64_Shdr section;
-	Elf64_Sym *symbols;
-	size_t n;
+	Elf64_Sym *symbols = NULL;
 
-	gaps->are_functions_read = true;
-	if (elf64_find_section(gaps->elf, ".dynsym", &section) &&
-	    elf64_find_section(gaps->elf, ".symtab", &section)) /* of static programs */
-		return;
-	symbols = elf64_read(gaps->elf, section.sh_offset, section.sh_size,
-			     SYMBOLS_MAX * sizeof(*symbols));
-	n = symbols ? section.sh_size / sizeof(*symbols) : 0;
-	gaps->functions = mem_zalloc(n, sizeof(*gaps->functions));
-	for (size_t i = 0; i < n; i++)
-		if (ELF64_ST_TYPE(symbols[i].st_info) == STT_FUNC &&
+	if (!elf64_find_section(gaps->elf, name, &section))
+		symbols = elf64_read(gaps->elf, section.sh_offset, section.sh_size,
+				     SYMBOLS_MAX * sizeof(*symbols));
+	for (size_t i = 0; symbols && i < section.sh_size / sizeof(*symbols); i++)
+		if (symbols[i].st_value && ELF64_ST_TYPE(symbols[i].st_info) == STT_FUNC &&
 		    is_in_gaps(gaps, symbols[i].st_value))
-			gaps->functions[gaps->n_functions++] = symbols[i].st_value;
+			*MEM_APPEND(gaps->functions, gaps->n_functions, gaps->functions_cap) =
+				symbols[i].st_value;
 	free(symbols);
 }
 
+static void read_functions(struct gaps *gaps)
+{
+	gaps->are_functions_read = true;
+	read_symbols(gaps, ".dynsym");
+	if (!gaps->n_functions) /* as of programs, which export nothing */
+		read_symbols(gaps, ".symtab");
+}
+
 /*
- * Finds the functions that begin in the code: exported ones, and the one after the padding, but
- * large gaps begin with data, or with code of a virtual machine. Returns offsets, to be freed.
+ * Finds the functions that begin in the code: by symbols, and the one after the padding, but large
+ * gaps begin with data, or with code of a virtual machine. Returns offsets, to be freed.
  */
 static uint32_t *find_entries(struct gaps *gaps, uint64_t vaddr, size_t padding,
 			      struct x86_code *code)
@@ -267,7 +270,7 @@ static void derive_gap(struct gaps *gaps, uint64_t vaddr, uint64_t bytes)
 	uint8_t *code;
 	size_t padding;
 
-	if (bytes < GAP_MIN_BYTES || gaps->bytes + bytes > GAPS_MAX_BYTES || gaps->n == GAPS_MAX)
+	if (gaps->bytes + bytes > GAPS_MAX_BYTES || gaps->n == GAPS_MAX)
 		return;
 	code = elf64_read_vaddr(gaps->elf, vaddr, bytes, bytes);
 	if (!code)
@@ -284,20 +287,6 @@ static void derive_gap(struct gaps *gaps, uint64_t vaddr, uint64_t bytes)
 	free(code);
 }
 
-/* Returns the end of the code from row i to the next one, in the row's segment; 0: no gap. */
-static uint64_t find_gap_end(const struct gaps *gaps, size_t i)
-{
-	const struct cfi_table *t = gaps->table;
-	struct cfi_row row = cfi_row(t, i);
-	uint64_t end = i + 1 < t->count ? cfi_vaddr(t, i + 1) : UINT64_MAX;
-	Elf64_Phdr load;
-
-	if (row.rule.kind != UNWIND_GAP || end - row.vaddr < GAP_MIN_BYTES ||
-	    elf64_find_load(gaps->elf, row.vaddr, &load) || !(load.p_flags & PF_X))
-		return 0;
-	return end < load.p_vaddr + load.p_filesz ? end : load.p_vaddr + load.p_filesz;
-}
-
 /*
  * Follows the code of each gap, or, if they are most of the code, all of it at once: functions are
  * found by calls.
@@ -305,26 +294,19 @@ static uint64_t find_gap_end(const struct gaps *gaps, size_t i)
 static void derive_gaps(struct gaps *gaps)
 {
 	uint64_t first = 0, last = 0, bytes = 0;
+	struct cfi_gap gap = { .end = 0 };
 
-	for (size_t i = 0; i < gaps->table->count; i++) {
-		uint64_t vaddr = cfi_vaddr(gaps->table, i), end = find_gap_end(gaps, i);
-
-		if (!end)
-			continue;
-		first = first ? first : vaddr;
-		last = end;
-		bytes += end - vaddr;
+	while (cfi_next_gap(gaps->table, gaps->elf, GAP_MIN_BYTES, &gap)) {
+		first = first ? first : gap.vaddr;
+		last = gap.end;
+		bytes += gap.end - gap.vaddr;
 	}
 	gaps->are_whole = bytes > (last - first) / 2;
 	if (gaps->are_whole)
 		derive_gap(gaps, first, last - first);
-	for (size_t i = 0; i < gaps->table->count && bytes && !gaps->are_whole; i++) {
-		uint64_t end = find_gap_end(gaps, i);
-
-		if (end)
-			derive_gap(gaps, cfi_vaddr(gaps->table, i),
-				   end - cfi_vaddr(gaps->table, i));
-	}
+	gap.end = 0;
+	while (!gaps->are_whole && cfi_next_gap(gaps->table, gaps->elf, GAP_MIN_BYTES, &gap))
+		derive_gap(gaps, gap.vaddr, gap.end - gap.vaddr);
 }
 
 /*

@@ -14,7 +14,7 @@
 #define BASE_MULTIPLE (1ULL << 16)
 #define REACH	      ((1ULL << 31) - 2 * BASE_MULTIPLE)
 
-static const struct unwind_rule gap = { .kind = UNWIND_GAP };
+static const struct unwind_rule no_rule = { .kind = UNWIND_GAP };
 
 static bool is_same_rule(const struct unwind_rule *a, const struct unwind_rule *b)
 {
@@ -56,7 +56,7 @@ static void replace_last(struct cfi_table *t, const struct unwind_rule *rule)
 {
 	size_t before = t->count - 1;
 
-	if (is_same_rule(before ? &t->rules[t->cells[before - 1].rule] : &gap, rule))
+	if (is_same_rule(before ? &t->rules[t->cells[before - 1].rule] : &no_rule, rule))
 		t->count--;
 	else
 		t->cells[before].rule = intern_rule(t, rule);
@@ -108,7 +108,7 @@ struct unwind_rule cfi_find(const struct cfi_table *t, uint64_t vaddr)
 {
 	size_t n = count_rows_up_to(t, vaddr);
 
-	return n ? t->rules[t->cells[n - 1].rule] : gap;
+	return n ? t->rules[t->cells[n - 1].rule] : no_rule;
 }
 
 uint64_t cfi_gap_end(const struct cfi_table *t, uint64_t vaddr, uint64_t max_bytes)
@@ -118,6 +118,43 @@ uint64_t cfi_gap_end(const struct cfi_table *t, uint64_t vaddr, uint64_t max_byt
 	if (next < t->count && cfi_vaddr(t, next) - vaddr < max_bytes)
 		return cfi_vaddr(t, next);
 	return vaddr + max_bytes;
+}
+
+/* Limits the gap to the code of a segment. False: it does not begin in one. */
+static bool clip_to_code(const struct elf64 *elf, struct cfi_gap *gap)
+{
+	Elf64_Phdr load;
+
+	if (elf64_find_load(elf, gap->vaddr, &load) || !(load.p_flags & PF_X))
+		return false;
+	if (gap->end > load.p_vaddr + load.p_filesz)
+		gap->end = load.p_vaddr + load.p_filesz;
+	return true;
+}
+
+static uint64_t find_first_code(const struct cfi_table *t, const struct elf64 *elf)
+{
+	Elf64_Shdr text;
+
+	if (elf64_find_section(elf, ".text", &text) || text.sh_addr > cfi_vaddr(t, 0))
+		return cfi_vaddr(t, 0);
+	return text.sh_addr;
+}
+
+bool cfi_next_gap(const struct cfi_table *t, const struct elf64 *elf, uint64_t min_bytes,
+		  struct cfi_gap *gap)
+{
+	uint64_t start = gap->end || !t->count ? gap->end : find_first_code(t, elf);
+
+	for (size_t n = count_rows_up_to(t, start); n <= t->count; n++) {
+		gap->vaddr = n && cfi_vaddr(t, n - 1) > start ? cfi_vaddr(t, n - 1) : start;
+		gap->end = n < t->count ? cfi_vaddr(t, n) : UINT64_MAX;
+		if ((!n || t->rules[t->cells[n - 1].rule].kind == UNWIND_GAP) &&
+		    gap->end - gap->vaddr >= min_bytes && clip_to_code(elf, gap) &&
+		    gap->end - gap->vaddr >= min_bytes)
+			return true;
+	}
+	return false;
 }
 
 /* ---- filling gaps ---- */
@@ -187,11 +224,11 @@ bool cfi_fill_gap(struct cfi_table *t, const struct cfi_row *rows, size_t n, uin
 		all[n_all++] = t->cells[i];
 	for (size_t i = 0; i < n; i++)
 		all[n_all++] = cell_of(t, rows[i].vaddr, &rows[i].rule);
-	all[n_all++] = cell_of(t, end, &gap);
+	all[n_all++] = cell_of(t, end, &no_rule);
 	for (size_t i = at; i < last; i++)
 		all[n_all++] = t->cells[i];
 	n_all = drop_repeated_rows(t, all, n_all,
-				   first ? &t->rules[t->cells[first - 1].rule] : &gap);
+				   first ? &t->rules[t->cells[first - 1].rule] : &no_rule);
 	replace_rows(t, first, last, all, n_all);
 	free(all);
 	return true;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "abi/unwind_rule.h"
+#include "elf/elf64.h"
 
 #define CFI_ROWS_MAX (16u << 20)
 
@@ -19,6 +20,11 @@
 struct cfi_row {
 	uint64_t vaddr; /* ELF virtual address */
 	struct unwind_rule rule;
+};
+
+/* Code without rules, up to end, exclusive. */
+struct cfi_gap {
+	uint64_t vaddr, end;
 };
 
 /* A row as stored. */
@@ -88,6 +94,13 @@ bool cfi_fill_gap_from(struct cfi_table *t, const struct cfi_table *from, size_t
 
 /* Returns the end of the gap that contains vaddr, at most vaddr + max_bytes. */
 uint64_t cfi_gap_end(const struct cfi_table *t, uint64_t vaddr, uint64_t max_bytes);
+
+/*
+ * Finds the next gap of at least min_bytes in the file's code, from the gap's end on; 0: from the
+ * beginning of .text, or from the first row without that section. False: no more.
+ */
+bool cfi_next_gap(const struct cfi_table *t, const struct elf64 *elf, uint64_t min_bytes,
+		  struct cfi_gap *gap);
 
 /* Returns the rule for vaddr; UNWIND_GAP if unknown. */
 struct unwind_rule cfi_find(const struct cfi_table *t, uint64_t vaddr);

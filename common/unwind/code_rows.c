@@ -338,42 +338,19 @@ static void fill_gap(struct cfi_table *t, struct text *text)
 	cfi_free(&found);
 }
 
-static void fill_at(struct cfi_table *t, const struct elf64 *elf, uint64_t vaddr, uint64_t bytes)
-{
-	struct text text = { .count = bytes / ARM64_INSN_BYTES, .vaddr = vaddr };
-	Elf64_Phdr load;
-
-	if (vaddr % ARM64_INSN_BYTES || elf64_find_load(elf, vaddr, &load) ||
-	    !(load.p_flags & PF_X))
-		return;
-	text.words = elf64_read_vaddr(elf, vaddr, bytes, GAP_MAX_BYTES);
-	if (text.words)
-		fill_gap(t, &text);
-	end_text(&text);
-}
-
-static bool is_wanted_gap(const struct cfi_row *row, uint64_t bytes)
-{
-	return row->rule.kind == UNWIND_GAP && bytes >= GAP_MIN_BYTES && bytes <= GAP_MAX_BYTES;
-}
-
-/* Lists the gaps first, since inserting rows moves them. */
 void code_rows_fill_gaps(struct cfi_table *t, const struct elf64 *elf)
 {
-	struct {
-		uint64_t vaddr, bytes;
-	} gaps[GAPS_MAX];
-	size_t n = 0;
+	struct cfi_gap gap = { .end = 0 };
 
-	for (size_t i = 0; i + 1 < t->count && n < GAPS_MAX; i++) {
-		struct cfi_row row = cfi_row(t, i);
-		uint64_t bytes = cfi_vaddr(t, i + 1) - row.vaddr;
+	for (size_t n = 0; n < GAPS_MAX && cfi_next_gap(t, elf, GAP_MIN_BYTES, &gap); n++) {
+		struct text text = { .count = (gap.end - gap.vaddr) / ARM64_INSN_BYTES,
+				     .vaddr = gap.vaddr };
 
-		if (!is_wanted_gap(&row, bytes))
+		if (gap.vaddr % ARM64_INSN_BYTES)
 			continue;
-		gaps[n].vaddr = row.vaddr;
-		gaps[n++].bytes = bytes;
+		text.words = elf64_read_vaddr(elf, gap.vaddr, gap.end - gap.vaddr, GAP_MAX_BYTES);
+		if (text.words)
+			fill_gap(t, &text);
+		end_text(&text);
 	}
-	for (size_t i = 0; i < n; i++)
-		fill_at(t, elf, gaps[i].vaddr, gaps[i].bytes);
 }

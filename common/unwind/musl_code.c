@@ -237,20 +237,20 @@ static bool is_musl(const struct elf64 *elf)
 	return is;
 }
 
-static void scan_gap(struct scan *s, uint64_t start, uint64_t end)
+static void scan_gap(struct scan *s, const struct cfi_gap *gap)
 {
 	uint8_t *code;
 
-	if (end - start < GAP_MIN_BYTES || s->bytes_left < GAP_COST_BYTES)
+	if (s->bytes_left < GAP_COST_BYTES)
 		return;
 	s->bytes_left -= GAP_COST_BYTES;
-	code = elf64_read_vaddr(s->elf, start, end - start, s->bytes_left);
+	s->size = gap->end - gap->vaddr;
+	code = elf64_read_vaddr(s->elf, gap->vaddr, s->size, s->bytes_left);
 	if (!code)
 		return;
-	s->bytes_left -= end - start;
+	s->bytes_left -= s->size;
 	s->code = code;
-	s->size = end - start;
-	s->vaddr = start;
+	s->vaddr = gap->vaddr;
 	if (is_arm64(s->elf))
 		scan_arm64(s);
 	else
@@ -258,33 +258,19 @@ static void scan_gap(struct scan *s, uint64_t start, uint64_t end)
 	free(code);
 }
 
-/* Scans the gaps between start and end: before, between and after the rows. */
-static void scan_gaps(struct scan *s, const struct cfi_table *t, uint64_t start, uint64_t end)
-{
-	uint64_t gap = start;
-	bool is_gap = true;
-
-	for (size_t i = 0; i < t->count && cfi_vaddr(t, i) < end; i++) {
-		struct cfi_row row = cfi_row(t, i);
-
-		if (is_gap && row.vaddr > gap)
-			scan_gap(s, gap, row.vaddr);
-		is_gap = row.rule.kind == UNWIND_GAP;
-		gap = row.vaddr > start ? row.vaddr : start;
-	}
-	if (is_gap && end > gap)
-		scan_gap(s, gap, end);
-}
-
-/* Searches the entry point's segment, which contains all code. */
+/* Searches the gaps of the entry point's segment, which contains all code. */
 void musl_fill_gaps(struct cfi_table *t, const struct elf64 *elf)
 {
 	struct scan s = { .elf = elf, .bytes_left = CODE_MAX_BYTES };
+	struct cfi_gap gap;
 	Elf64_Phdr load;
 
 	if (!is_musl(elf) || elf64_find_load(elf, elf->header.e_entry, &load))
 		return;
-	scan_gaps(&s, t, load.p_vaddr, load.p_vaddr + load.p_filesz);
+	gap.end = load.p_vaddr;
+	while (cfi_next_gap(t, elf, GAP_MIN_BYTES, &gap) &&
+	       gap.vaddr < load.p_vaddr + load.p_filesz)
+		scan_gap(&s, &gap);
 	for (size_t i = 0; i < s.n; i++)
 		cfi_fill_gap(t, s.places[i].rows, s.places[i].n, s.places[i].end);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Rows from the instructions of arm64 code that says nothing of its frames: a vdso, and gaps. */
+/* Rows from the instructions of code that says nothing of its frames: a vdso of arm64, and gaps. */
 #include "../symbols/image.h"
-#include "unit.h"
+#include "rule_text.h"
+#include "unwind/cfi_gaps.h"
 #include "unwind/code_rows.h"
 
 #define TEXT	  0x300
@@ -228,4 +229,48 @@ TEST(code_after_a_computed_jump_in_a_frame_is_in_the_frame)
 	CHECK_EQ(cfi_find(&t, 12).kind, UNWIND_BP);
 	CHECK_EQ(cfi_find(&t, 20).extra_place, UNWIND_RA_IN_LINK);
 	CHECK_EQ(cfi_find(&t, 32).extra_place, UNWIND_RA_IN_LINK);
+}
+
+/* Returns the rows of code in which one function has some, those of an outermost frame. */
+static const char *rows_around(uint16_t machine, const void *code, size_t bytes, uint32_t first)
+{
+	const Elf64_Sym imports[] = { { .st_info = STT_FUNC } },
+			symbols[] = { { .st_info = STT_FUNC, .st_value = TEXT + 16 },
+				      { .st_info = STT_FUNC, .st_value = TEXT + 48 } };
+	const struct image_section sections[] = {
+		{ ".text", SHT_PROGBITS, IMAGE_CODE, TEXT, code, bytes, 0 },
+		{ ".dynsym", SHT_DYNSYM, SHF_ALLOC, 0, imports, sizeof(imports), 0 },
+		{ ".symtab", SHT_SYMTAB, 0, 0, symbols, sizeof(symbols), 0 },
+	};
+	const struct unwind_rule ends = { .kind = UNWIND_END }, gap = { .kind = UNWIND_GAP };
+	struct elf64 elf;
+
+	image = until_end(image_make(sections, ARRAY_SIZE(sections), machine, &size));
+	CHECK_EQ(elf64_open_image(&elf, image, size), 0);
+	cfi_free(&t);
+	cfi_append(&t, TEXT + first, &ends);
+	cfi_append(&t, TEXT + first + 16, &gap);
+	cfi_fill_known_gaps(&t, &elf);
+	return PRINTED(f, print_rows(f, &t, TEXT, bytes));
+}
+
+/* Go's linker drops the .eh_frame of C. */
+TEST(code_before_the_first_row_and_after_the_last_is_followed)
+{
+	/* xor %eax,%eax; ret; 16: push %rbx; call far away; pop %rbx; ret; 32; 48: as 16 */
+	static const char x86[64] = "\x31\xc0\xc3\0\0\0\0\0\0\0\0\0\0\0\0\0"
+				    "\x53\xe8\0\0\1\0\x5b\xc3\0\0\0\0\0\0\0\0"
+				    "\x90\x90\x90\x90\0\0\0\0\0\0\0\0\0\0\0\0"
+				    "\x53\xe8\0\0\1\0\x5b\xc3";
+	static const uint32_t arm64[24] = {
+		PUSH_32, MOV_X29_SP, POP_32, RET, [8] = NOP, [12] = PUSH_32, MOV_X29_SP, POP_32, RET
+	};
+
+	CHECK_STR(rows_around(EM_X86_64, x86, sizeof(x86), 32),
+		  "sp+8; 3 -; 10 sp+8; 11 sp+16; 17 sp+8; 18 -; 20 end; "
+		  "30 sp+8; 31 sp+16; 37 sp+8; 38 -");
+	CHECK_STR(rows_around(EM_AARCH64, arm64, sizeof(arm64), 32),
+		  "sp+0 bx@cfa-504; 4 sp+32 bp@cfa-4; 8 bp+32 bp@cfa-4; c sp+0 bx@cfa-504; 10 -; "
+		  "20 end; 30 sp+0 bx@cfa-504; 34 sp+32 bp@cfa-4; 38 bp+32 bp@cfa-4; "
+		  "3c sp+0 bx@cfa-504; 40 -");
 }
