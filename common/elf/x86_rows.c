@@ -186,12 +186,13 @@ static int32_t grow(int32_t stack, int64_t n)
 	return make_stack(stack_bytes(stack) + n, saved_words(stack));
 }
 
+/* A frame pointer is saved again by the next function only: the call before never returns. */
 static int32_t after_push(int32_t stack, bool is_rbp)
 {
 	int32_t bytes = stack_bytes(stack) + WORD;
 
 	if (stack & STACK_BY_RBP)
-		return stack;
+		return is_rbp ? STACK_UNKNOWN : stack;
 	return make_stack(bytes, is_rbp && !saved_words(stack) ? bytes / WORD : saved_words(stack));
 }
 

@@ -128,6 +128,11 @@ static const struct {
 	  { CODE("\x55\x48\x89\xe5\x85\xff\x75\x02\xc9\xc3\xe8\xf5\0\0\0\x55\x48\x89\xe5\xc9\xc3"),
 	    ENTRIES(0) },
 	  "sp+8; 1 sp+16 bp@cfa-16; 4 bp+16 bp@cfa-16; 9 sp+8; 10 -" },
+	{ "nor if that one saves rbp without a frame",
+	  /* as before, but then: push %rbp; push %rbx; pop %rbx; pop %rbp; ret */
+	  { CODE("\x55\x48\x89\xe5\x85\xff\x75\x02\xc9\xc3\xe8\xf5\0\0\0\x55\x53\x5b\x5d\xc3"),
+	    ENTRIES(0) },
+	  "sp+8; 1 sp+16 bp@cfa-16; 4 bp+16 bp@cfa-16; 9 sp+8; 10 -" },
 	{ "nothing fits if the next function is not known",
 	  { CODE(MAY_END "\x53\x5b\xc3"), ENTRIES(0) },
 	  "-" },
