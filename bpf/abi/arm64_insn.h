@@ -73,6 +73,8 @@ ARM64_INLINE __s32 arm64_moved_sp(__u32 word)
 		return -n;
 	if ((word >> 5 & 31) != 31)
 		return 0;
+	if ((word & 0xfec00000U) == 0x68800000U) /* stgp with writeback */
+		return arm64_signed_field(word, 15, 7) * 16;
 	if ((word & 0x3a800000U) == 0x28800000U) /* ldp, stp with writeback */
 		return arm64_signed_field(word, 15, 7) *
 		       (4 << (word >> 26 & 1 ? word >> 30 : word >> 31));

@@ -20,6 +20,7 @@
 #define PUSH_X19   0xa9be53f3U /* stp x19, x20, [sp, #-32]! */
 #define POP_X19	   0xa8c253f3U
 #define PUSH_D8	   0x6dbe27e8U /* stp d8, d9, [sp, #-32]! */
+#define PUSH_TAG   0x69bf23e7U /* stgp x7, x8, [sp, #-32]! */
 #define PUSH_ONE   0xf81e0ff3U /* str x19, [sp, #-32]! */
 #define POP_ONE	   0xf84207f3U
 #define MOV_SP_X7  0x910000ffU
@@ -152,6 +153,7 @@ static const struct {
 	{ 0, "ollo-", { PUSH_X19, CMP, POP_X19, RET } },
 	{ 0, "ollo-", { SP_DOWN_32, CMP, SP_UP_32, RET } },
 	{ 0, "ollo-", { PUSH_D8, CMP, SP_UP_32, RET } },
+	{ 0, "ollo-", { PUSH_TAG, CMP, SP_UP_32, RET } },
 	{ 0, "ollo-", { PUSH_ONE, CMP, POP_ONE, RET } },
 	{ IN_GAP, "oolollo-", { CBZ(6), PUSH_X19, POP_X19, PUSH_X19, NOP, POP_X19, RET } },
 	{ 0, "ol----", { PUSH_X19, BL(40), NOP, POP_X19, RET } },
