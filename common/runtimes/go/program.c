@@ -172,12 +172,9 @@ static bool arm64_access_atomic(struct registers *regs, struct go_references *re
  */
 static void arm64_forget(struct registers *regs, uint32_t insn)
 {
-	bool is_call = arm64_is_call(insn);
-	bool is_branch = (insn & 0x7c000000) == 0x14000000 || (insn & 0xff000010) == 0x54000000;
-
-	if (is_call)
+	if (arm64_is_call(insn))
 		regs->known = 0;
-	else if (!is_branch)
+	else if (!arm64_branch_distance(insn))
 		regs->known &= ~(1u << (insn & 31));
 }
 
