@@ -179,31 +179,13 @@ UNWIND_INLINE void unwind_go_read_link(struct unwind_state *s, const struct unwi
  */
 #define UNWIND_SIGRETURN_CODE 0xd4000001d2801168ULL
 
-/*
- * glibc's __startcontext, to which a makecontext(3) function returns, has no caller; x29 is 0
- * there. The address before it has no rule. Its code: "mov x0, x19; cbnz x0, ...", maybe after "bti
- * c".
- */
-#define UNWIND_CONTEXT_MASK	0xff00001fffffffffULL
-#define UNWIND_CONTEXT_CODE	0xb5000000aa1303e0ULL
-#define UNWIND_CONTEXT_BTI_CODE 0xaa1303e0d503245fULL
-
-UNWIND_INLINE bool unwind_is_context(const struct unwind_state *s, __u64 code)
-{
-	return !s->bp && s->bp_at != UNWIND_NOWHERE && !s->ip_is_exact &&
-	       ((code & UNWIND_CONTEXT_MASK) == UNWIND_CONTEXT_CODE ||
-		code == UNWIND_CONTEXT_BTI_CODE);
-}
-
 UNWIND_INLINE int unwind_by_stub(struct unwind_state *s)
 {
 	__u64 code = 0;
 
 	if (!unwind_read(s, &code, sizeof(code), s->ip))
 		return UNWIND_NO_RULE;
-	if (code == UNWIND_SIGRETURN_CODE)
-		return UNWIND_TRAMPOLINE;
-	return unwind_is_context(s, code) ? UNWIND_COMPLETE : UNWIND_NO_RULE;
+	return code == UNWIND_SIGRETURN_CODE ? UNWIND_TRAMPOLINE : UNWIND_NO_RULE;
 }
 
 #endif

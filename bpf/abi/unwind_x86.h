@@ -218,13 +218,6 @@ UNWIND_INLINE void unwind_go_read_link(struct unwind_state *s, const struct unwi
 #define UNWIND_SIGRETURN_LAST  0x050f0000000fc0c7ULL
 
 /*
- * glibc's __start_context, to which a makecontext(3) function returns, has neither a rule nor a
- * caller. Its code: "mov %rbx,%rsp", followed by "mov (%rsp),%rdi" or by a test for a shadow stack.
- */
-#define UNWIND_CONTEXT_CODE	   0x48243c8b48dc8948ULL
-#define UNWIND_CONTEXT_SHADOW_CODE 0x482504f764dc8948ULL
-
-/*
  * Code without a rule that frees its frame and returns, right after a call: "add $n,%rsp; ret"
  * (Intel SDM, volume 2), such as stubs of JIT compilers. These instructions define where the
  * caller's stack begins.
@@ -249,8 +242,6 @@ UNWIND_INLINE int unwind_by_stub(struct unwind_state *s)
 		return UNWIND_TRAMPOLINE;
 	if (!unwind_read(s, &code, sizeof(code), s->ip))
 		return UNWIND_NO_RULE;
-	if (code == UNWIND_CONTEXT_CODE || code == UNWIND_CONTEXT_SHADOW_CODE)
-		return UNWIND_COMPLETE;
 	if (s->ip_is_exact || (code & UNWIND_STUB_MASK) != UNWIND_STUB_CODE)
 		return UNWIND_NO_RULE;
 	sp = s->sp + (code >> 24 & 0x7f);

@@ -6,6 +6,7 @@
 #include "base/array.h"
 #include "base/mem.h"
 #include "elf/elf64.h"
+#include "elf/elfexports.h"
 #include "elf/x86_rows.h"
 #include "unwind/cfi_gaps.h"
 #include "unwind/code_rows.h"
@@ -190,6 +191,59 @@ static void fill_clones(struct cfi_table *t, const struct elf64 *elf)
 	}
 }
 
+/* ---- contexts ---- */
+
+#define CONTEXT_BYTES	  16
+#define CONTEXT_MAX_BYTES (2U << 20) /* limit of a file's code */
+
+/* Returns true for a file that exports makecontext(3), and for a static program. */
+static bool may_have_context(const struct elf64 *elf)
+{
+	Elf64_Phdr dynamic;
+	Elf64_Sym symbol;
+
+	return !elfexports_find_symbol(elf, "makecontext", &symbol) ||
+	       elf64_find_segment(elf, PT_DYNAMIC, &dynamic);
+}
+
+/*
+ * Matches "mov %rbx,%rsp", then "mov (%rsp),%rdi" or a test for a shadow stack. On arm64 "mov x0,
+ * x19; cbnz x0, setcontext; b exit".
+ */
+static bool is_context(const uint8_t *code, bool is_arm64)
+{
+	if (is_arm64)
+		return !memcmp(code, "\xe0\x03\x13\xaa", 4) && code[7] == 0xb5 &&
+		       code[11] >> 2 == 5;
+	return !memcmp(code, "\x48\x89\xdc\x48\x8b\x3c\x24", 7) ||
+	       !memcmp(code, "\x48\x89\xdc\x64\xf7\x04\x25", 7);
+}
+
+/*
+ * Fills the gap before glibc's __start_context, where the return address of a function of
+ * makecontext(3) is looked up: it has no caller. Its code may come after an instruction of four
+ * bytes for targets of jumps.
+ */
+static void fill_context(struct cfi_table *t, const struct elf64 *elf)
+{
+	bool is_arm64 = elf->header.e_machine == EM_AARCH64;
+	uint8_t *code = NULL;
+	Elf64_Shdr text;
+
+	if (may_have_context(elf) && !elf64_find_section(elf, ".text", &text))
+		code = elf64_read_vaddr(elf, text.sh_addr, text.sh_size, CONTEXT_MAX_BYTES);
+	for (size_t i = 1; code && i < t->count; i++) {
+		uint64_t vaddr = cfi_vaddr(t, i), at = vaddr - text.sh_addr;
+		struct cfi_row row = { vaddr - 1, { .kind = UNWIND_END } };
+
+		if (at < text.sh_size && text.sh_size - at >= CONTEXT_BYTES &&
+		    (is_context(code + at, is_arm64) || is_context(code + at + 4, is_arm64)) &&
+		    cfi_fill_gap(t, &row, 1, vaddr))
+			break;
+	}
+	free(code);
+}
+
 /* ---- other code: assembly, and libraries built without unwind information ---- */
 
 #define GAP_MIN_BYTES	16
@@ -323,6 +377,7 @@ static void fill_x86(struct cfi_table *t, const struct elf64 *elf)
 	fill_section(t, elf, ".fini");
 	fill_first_gaps(t, elf);
 	fill_clones(t, elf);
+	fill_context(t, elf);
 	musl_fill_gaps(t, elf);
 	for (size_t i = 0; i < gaps.n; i++)
 		fill_derived(t, &gaps.items[i]);
@@ -375,6 +430,7 @@ void cfi_fill_known_gaps(struct cfi_table *t, const struct elf64 *elf)
 	}
 	fill_entry(t, elf);
 	fill_plt(t, elf);
+	fill_context(t, elf);
 	musl_fill_gaps(t, elf);
 	code_rows_fill_gaps(t, elf);
 }

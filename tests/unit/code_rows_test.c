@@ -276,3 +276,41 @@ TEST(code_before_the_first_row_and_after_the_last_is_followed)
 		  "20 end; 30 sp+0 bx@cfa-504; 34 sp+32 bp@cfa-4; 38 bp+32 bp@cfa-4; "
 		  "3c sp+0 bx@cfa-504; 40 -");
 }
+
+/* A function of makecontext(3) returns to 16: code with a rule, without a caller. */
+static const char *rows_before_context(uint16_t machine, const void *code)
+{
+	const struct image_section sections[] = {
+		{ ".text", SHT_PROGBITS, IMAGE_CODE, TEXT, code, 32, 0 },
+	};
+	const struct unwind_rule has_caller = { .kind = UNWIND_SP, .cfa_off = 8 }, gap = {};
+	struct elf64 elf;
+
+	image = until_end(image_make(sections, ARRAY_SIZE(sections), machine, &size));
+	CHECK_EQ(elf64_open_image(&elf, image, size), 0);
+	cfi_free(&t);
+	cfi_append(&t, TEXT, &has_caller);
+	cfi_append(&t, TEXT + 8, &gap);
+	cfi_append(&t, TEXT + 16, &has_caller);
+	cfi_append(&t, TEXT + 32, &gap);
+	cfi_fill_known_gaps(&t, &elf);
+	return PRINTED(f, print_rows(f, &t, TEXT, 32));
+}
+
+TEST(what_a_context_of_makecontext_returns_to_has_no_caller)
+{
+	static const char plain[32] = "16 bytes before\0\x48\x89\xdc\x48\x8b\x3c\x24",
+			  shadow[32] = "16 bytes before\0\xf3\x0f\x1e\xfa"
+				       "\x48\x89\xdc\x64\xf7\x04\x25\x48",
+			  array[32] = "16 bytes before\0\x48\x89\xdc\x48\x8b\x45\xd8\x48";
+	const uint32_t nop[8] = { RET, [4] = NOP, 0xaa1303e0, 0xb5fff9c0, 0x17fff552 },
+		       bti[8] = { RET, [4] = 0xd503245f, 0xaa1303e0, 0xb5000060, 0x14000000 },
+		       other[8] = { RET, [4] = NOP, 0xaa1303e0, 0xb4000060, 0x14000000 };
+
+	CHECK_STR(rows_before_context(EM_X86_64, plain), "sp+8; 8 -; f end; 10 sp+8");
+	CHECK_STR(rows_before_context(EM_X86_64, shadow), "sp+8; 8 -; f end; 10 sp+8");
+	CHECK_STR(rows_before_context(EM_X86_64, array), "sp+8; 8 -; 10 sp+8");
+	CHECK_STR(rows_before_context(EM_AARCH64, nop), "sp+8; 8 -; f end; 10 sp+8");
+	CHECK_STR(rows_before_context(EM_AARCH64, bti), "sp+8; 8 -; f end; 10 sp+8");
+	CHECK_STR(rows_before_context(EM_AARCH64, other), "sp+8; 8 -; 10 sp+8");
+}

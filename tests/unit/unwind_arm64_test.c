@@ -214,28 +214,6 @@ TEST(other_code_is_no_trampoline)
 	CHECK_EQ(unwind_by_code(&s), UNWIND_NO_RULE);
 }
 
-/* mov x0, x19; cbnz x0, ...; or the former behind bti c. */
-TEST(what_a_context_of_makecontext_returns_to_is_its_end)
-{
-	const uint64_t codes[] = { 0xb5000060aa1303e0, 0xaa1303e0d503245f };
-
-	for (size_t i = 0; i < ARRAY_SIZE(codes); i++) {
-		struct unwind_state s = begin();
-
-		s.ip = address(127);
-		s.ip_is_exact = false;
-		memory[127] = codes[i];
-		CHECK_EQ(unwind_by_code(&s), UNWIND_NO_RULE); /* there is a frame pointer */
-		s.bp = 0;
-		CHECK_EQ(unwind_by_code(&s), UNWIND_COMPLETE);
-		s.bp_at = UNWIND_NOWHERE;
-		CHECK_EQ(unwind_by_code(&s), UNWIND_NO_RULE);
-		s.bp_at = UNWIND_OWN;
-		memory[127]++;
-		CHECK_EQ(unwind_by_code(&s), UNWIND_NO_RULE);
-	}
-}
-
 TEST(a_cfa_may_be_in_any_register_of_frame_0)
 {
 	const struct unwind_rule rule = { .kind = UNWIND_REG,

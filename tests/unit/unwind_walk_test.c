@@ -113,18 +113,6 @@ TEST(other_code_is_no_trampoline)
 	}
 }
 
-/* A context ends in glibc's code after mov %rbx,%rsp, without a shadow stack and with one. */
-TEST(what_a_context_of_makecontext_returns_to_is_its_end)
-{
-	struct unwind_state s = BEHIND("\x48\x89\xdc\x48\x8b\x3c\x24\x48\x85\xff");
-
-	CHECK_EQ(unwind_by_code(&s), UNWIND_COMPLETE);
-	s = BEHIND("\x48\x89\xdc\x64\xf7\x04\x25\x48\x00\x00\x00");
-	CHECK_EQ(unwind_by_code(&s), UNWIND_COMPLETE);
-	s = BEHIND("\x48\x89\xdc\x48\x8b\x45\xd8\x48"); /* the end of an array of any size */
-	CHECK_EQ(unwind_by_code(&s), UNWIND_NO_RULE);
-}
-
 TEST(code_that_gives_its_stack_back_and_returns_is_left_by_that)
 {
 	struct unwind_state s = BEHIND("\x48\x83\xc4\x18\xc3");
