@@ -468,16 +468,16 @@ static __always_inline bool user_call_number(struct task_struct *task, __s32 *nu
 #endif
 }
 
-/* A system call with the arguments that the tools use: all but the third. */
+/* A system call with the arguments that the tools use: the first two. */
 struct user_call {
 	__s32 number;
-	__u64 args[5];
+	__u64 args[2];
 };
 
 #if defined(__TARGET_ARCH_x86)
 /* Argument registers in the order of struct pt_regs. */
 struct call_registers {
-	unsigned long r10, r9, r8, ax, cx, dx, si, di, orig_ax;
+	unsigned long ax, cx, dx, si, di, orig_ax;
 };
 #endif
 
@@ -488,21 +488,17 @@ static __always_inline bool user_call_read(struct task_struct *task, struct user
 #if defined(__TARGET_ARCH_x86)
 	struct call_registers r;
 
-	if (bpf_probe_read_kernel(&r, sizeof(r), __builtin_preserve_access_index(&regs->r10)))
+	if (bpf_probe_read_kernel(&r, sizeof(r), __builtin_preserve_access_index(&regs->ax)))
 		return false;
 	call->number = (__s32)r.orig_ax;
 	call->args[0] = r.di;
 	call->args[1] = r.si;
-	call->args[3] = r.r10;
-	call->args[4] = r.r8;
 	return call->number >= 0 && (__s32)r.ax == -ENOSYS;
 #else
 	call->number = -1;
 	bpf_core_read(&call->number, sizeof(call->number), &regs->syscallno);
 	bpf_core_read(&call->args[0], sizeof(call->args[0]), &regs->orig_x0);
 	bpf_core_read(&call->args[1], sizeof(call->args[1]), &regs->user_regs.regs[1]);
-	bpf_core_read(&call->args[3], sizeof(call->args[3]), &regs->user_regs.regs[3]);
-	bpf_core_read(&call->args[4], sizeof(call->args[4]), &regs->user_regs.regs[4]);
 	return call->number >= 0;
 #endif
 }

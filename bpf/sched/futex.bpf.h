@@ -133,36 +133,40 @@ static __always_inline bool futex_is_released_by_exit(struct task_struct *task,
 	       word & FUTEX_OWNER_DIED;
 }
 
-/* Returns true if a task's call has no timeout, which could end the wait. */
-static __always_inline bool futex_has_no_timeout(struct task_struct *task)
+/*
+ * Returns true if the current task, in a system call, is interrupted: an interrupt's stack is not
+ * the task's, which has the user's registers at its top. Not inlined: since 6.13 only frames of
+ * less than 64 bytes are on the kernel's stack. The helper makes numbers of the pointers.
+ */
+static __noinline bool current_is_interrupted(void)
 {
-	struct user_call call;
+	__u64 numbers[2], pointers[2];
 
-	return user_call_read(task, &call) && call.number == NR_FUTEX && !call.args[3];
+	pointers[0] = (__u64)current_user_registers();
+	pointers[1] = (__u64)pointers;
+	bpf_probe_read_kernel(numbers, sizeof(numbers), pointers);
+	return numbers[0] - numbers[1] >= THREAD_BYTES;
 }
 
 /*
- * Returns true if the current task releases the lock that a task waits for; false if it is
- * interrupted by a timer, or sends a signal. An exiting process ends all its waits and releases no
- * lock. After FUTEX_REQUEUE a waiter is woken up at another address than the one that it passed:
- * then the waker counts only if the waiter's call has no timeout.
+ * Returns true if the current task releases the lock that a task waits for; false if it sends a
+ * signal, or a timer interrupts it. An exiting process ends all its waits and releases no lock. The
+ * addresses aren't compared: after FUTEX_REQUEUE a waiter is woken up at another one than it
+ * passed.
  */
 static __always_inline bool futex_is_released(struct task_struct *task,
 					      const struct lock_wait *wait)
 {
 	struct user_call call;
 
-	if (task_is_killed(task) || !user_call_read(current_task(), &call))
+	if (task_is_killed(task) || current_is_interrupted() ||
+	    !user_call_read(current_task(), &call))
 		return false;
 	if (call.number == NR_FUTEX)
-		return futex_is_one_of(call.args[1], FUTEX_WAKES) &&
-		       (futex_is_same(wait, call.args[0]) || futex_is_same(wait, call.args[4]) ||
-			futex_has_no_timeout(task));
-	if (call.number == NR_FUTEX_WAKE)
-		return futex_is_same(wait, call.args[0]) || futex_has_no_timeout(task);
+		return futex_is_one_of(call.args[1], FUTEX_WAKES);
 	if (call_is_exit(&call))
 		return futex_is_released_by_exit(task, wait);
-	return call.number == NR_FUTEX_REQUEUE;
+	return call.number == NR_FUTEX_WAKE || call.number == NR_FUTEX_REQUEUE;
 }
 
 /*

@@ -6,7 +6,9 @@
  *	a mutex on the heap, whose address is printed
  *	a mutex in FILE, mapped by two processes: each waits for it
  *	static_condition; timed_lock, until a timeout; prints how often as "timed_waits"
- *	requeued_word, a futex from which the holder moves the waiter to another before it wakes it
+ *	requeued_word, a futex from which the holder moves the waiter to another before it wakes it;
+ *		every other wait has a timeout, which isn't reached
+ *	signalled_word, a futex, until a timer's signal; prints how often as "signalled_waits"
  *	the kernel's lock of FILE's inode, and a pipe's
  * Kernel locks are held by a write(2) that faults on missing memory, handled by userfaultfd. Prints
  * "kernel 0" without userfaultfd. FILE "leave": exits while a thread waits for static_lock.
@@ -16,10 +18,12 @@
 #include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 
 #include "work.h"
@@ -34,7 +38,7 @@ static pthread_mutex_t pi_lock, *heap_lock;
 /* Mangled by C++: app::timed_lock. */
 static pthread_mutex_t timed_lock __asm__("_ZN3appL10timed_lockE") = PTHREAD_MUTEX_INITIALIZER;
 
-static int requeued_word, other_word;
+static int requeued_word, other_word, signalled_word;
 static int rounds;
 
 /* State shared by waiter and holder, in memory shared between processes. */
@@ -166,12 +170,42 @@ static long futex(int *word, int command, long n, int *other)
 
 WORK_FUNCTION void waiter_be_requeued(void)
 {
+	struct timespec hour = { .tv_sec = 3600 };
+
 	for (int i = 0; i < rounds; i++) {
 		take_turn(i);
-		if (futex(&requeued_word, FUTEX_WAIT, 0, NULL))
+		if (futex(&requeued_word, FUTEX_WAIT, i % 2 ? (long)&hour : 0, NULL))
 			exit(1);
 		atomic_store(&meeting->done, i + 1);
 	}
+	WORK_KEEP_FRAME();
+}
+
+static void on_alarm(int signal)
+{
+	(void)signal;
+}
+
+/* The signal repeats: one that comes before the thread sleeps ends no wait. */
+WORK_FUNCTION void waiter_be_signalled(void)
+{
+	struct itimerval often = { { 0, 20000 }, { 0, 20000 } };
+	struct sigaction action = { .sa_handler = on_alarm };
+	uint64_t n_waits = 0;
+	long before;
+
+	work_go_first();
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	for (int i = 0; i < rounds; i++) {
+		before = count_sleeps((int)work_tid());
+		if (!futex(&signalled_word, FUTEX_WAIT, 0, NULL) || errno != EINTR)
+			exit(1);
+		n_waits += count_sleeps((int)work_tid()) > before;
+	}
+	setitimer(ITIMER_REAL, &(struct itimerval){ 0 }, NULL);
+	atomic_store(&meeting->done, rounds);
+	work_say("signalled_waits", n_waits);
 	WORK_KEEP_FRAME();
 }
 
@@ -199,6 +233,13 @@ static void *requeued_thread(void *arg)
 {
 	begin_waiting();
 	waiter_be_requeued();
+	return arg;
+}
+
+static void *signalled_thread(void *arg)
+{
+	begin_waiting();
+	waiter_be_signalled();
 	return arg;
 }
 
@@ -266,6 +307,19 @@ WORK_FUNCTION void holder_requeue(void)
 			exit(1);
 		wait_for(&meeting->done, i + 1);
 	}
+	WORK_KEEP_FRAME();
+}
+
+/* Wakes up nobody: the timer mostly interrupts the call, which has released nothing. */
+WORK_FUNCTION void holder_wake_nobody(void)
+{
+	sigset_t alarm;
+
+	sigemptyset(&alarm);
+	sigaddset(&alarm, SIGALRM);
+	pthread_sigmask(SIG_BLOCK, &alarm, NULL);
+	while (!atomic_load(&meeting->done))
+		futex(&other_word, FUTEX_WAKE, 0, NULL);
 	WORK_KEEP_FRAME();
 }
 
@@ -501,6 +555,7 @@ int main(int argc, char **argv)
 	contend_in_kernel(argv[2]);
 	work_pin(0);
 	with_thread(try_thread, NULL, holder_refuse);
+	with_thread(signalled_thread, NULL, holder_wake_nobody);
 	work_wait_end();
 	return 0;
 }
