@@ -903,7 +903,7 @@ TEST_UNLESS(memleak_lacks, what_keeps_growing_is_told_from_what_does_not)
 	tool_stop(folded);
 	CHECK(held_by(tool->out, "grow").blocks > 0);
 	CHECK_EQ(held_by(tool->out, "use_cache").blocks, 0);
-	CHECK_HAS(tool->out, "consecutive intervals");
+	CHECK_HAS(tool->out, " allocations in the last of ");
 	CHECK(folded_sum(folded->out, NULL, "grow_slowly;grow") > 0);
 	CHECK_EQ(folded_sum(folded->out, NULL, "use_cache"), 0);
 }
@@ -1203,6 +1203,15 @@ TEST_UNLESS(memleak_lacks, a_process_without_an_allocator_is_an_error)
 	CHECK_FAILS("no allocation function found", "memleak", "-p", pid, "-S", "nosuchprefix_");
 	CHECK_FAILS(text_of("process %s maps no file 'libnosuch'\n", pid), "memleak", "-p", pid,
 		    "-O", "libnosuch");
+}
+
+/* Libraries may be loaded until a command ends. */
+TEST_UNLESS(memleak_lacks, a_command_without_an_allocator_is_an_error)
+{
+	CHECK_FAILS("no allocation function found in 'libnosuch'", "memleak", "-O", "libnosuch",
+		    "--", "/bin/true");
+	CHECK_FAILS("no allocation function found", "memleak", "-S", "nosuchprefix_", "--",
+		    "/bin/true");
 }
 
 /* The tool leaves a process alone if the kernel would kill it. */

@@ -67,6 +67,8 @@ static const struct {
 	{ "tc_newarray", NULL, false, ALLOC_NEW },
 	{ "mi_zalloc", NULL, false, ALLOC_MALLOC },
 	{ "mi_realloc_aligned_at", NULL, false, ALLOC_REALLOC },
+	{ "mi_expand", NULL, false, ALLOC_REALLOC },
+	{ "xallocx", NULL, false, -1 }, /* returns a size */
 	{ "mi_heap_malloc", NULL, false,
 	  -1 }, /* mi_heap_destroy() frees without a call per block */
 	{ "_ZdaPvmSt11align_val_t", NULL, false, ALLOC_DELETE },

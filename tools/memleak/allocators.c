@@ -121,6 +121,7 @@ static const struct known_name prefixed[] = {
 	{ "reallocf", ALLOC_REALLOC },
 	{ "rezalloc", ALLOC_REALLOC },
 	{ "realloc_aligned", ALLOC_REALLOC },
+	{ "expand", ALLOC_REALLOC }, /* in place; NULL: not resized */
 	{ "rezalloc_aligned", ALLOC_REALLOC },
 	{ "reallocn", ALLOC_REALLOCARRAY },
 	{ "recalloc", ALLOC_REALLOCARRAY },

@@ -401,7 +401,7 @@ static void print_growth(FILE *f, const struct growth *growth)
 {
 	fprintf(f,
 		"\t%+" PRId64 " bytes in %+" PRId64
-		" allocations, in %u consecutive intervals, to\n",
+		" allocations in the last of %u consecutive intervals with growth, to\n",
 		growth->bytes_more, growth->count_more, growth->n_rises);
 }
 

@@ -77,7 +77,9 @@ static const struct writer *usual_writer(const struct run *run)
 {
 	const struct leak_options *options = options_of(run);
 
-	return options->trace || options->show_blocks || options->growth ? &text_writer : NULL;
+	return options->trace || options->show_blocks || options->growth || options->by_count
+		       ? &text_writer
+		       : NULL;
 }
 
 static const struct column columns[] = {
@@ -156,6 +158,8 @@ int leak_table_check(struct run *run)
 		return msg_error("--trace prints a line per call (needs --format text)");
 	if (options->show_blocks)
 		return msg_error("--show-allocs prints a line per block (needs --format text)");
+	if (options->by_count)
+		return msg_error("--sort count orders the stacks of text (needs --format text)");
 	return 0;
 }
 
@@ -378,17 +382,30 @@ static int probe_process(struct run *run, pid_t pid)
 	return 0;
 }
 
+/* Fails if nothing has been found to trace: an empty report would be taken for no leaks. */
+static int check_found(const struct run *run)
+{
+	struct leak_table *table = table_of(run);
+	const char *object = options_of(run)->object;
+
+	if (!table->user_mode || leak_probes_count(table->probes) || go_heaps_count(table->heaps))
+		return 0;
+	if (object)
+		msg_error("--obj: no allocation function found in '%s', or it was not mapped",
+			  object);
+	else
+		msg_error("allocators: no allocation function found in the process's files");
+	msg_hint("name the file with -O, and the prefix of its functions with --symbols-prefix");
+	return -ENOENT;
+}
+
 static int probe_processes(struct run *run)
 {
 	int err = 0;
 
 	for (size_t i = 0; !err && i < target_n_pids(run); i++)
 		err = probe_process(run, target_pids(run)[i]);
-	if (err || leak_probes_count(table_of(run)->probes) || go_heaps_count(table_of(run)->heaps))
-		return err;
-	msg_error("allocators: no allocation function found in the process's files");
-	msg_hint("name the file with -O, and the prefix of its functions with --symbols-prefix");
-	return -ENOENT;
+	return err ? err : check_found(run);
 }
 
 /* ---- four times a second ---- */
@@ -519,10 +536,8 @@ static void command_loaded(struct run *run)
 	err = leak_probes_add(table->probes, run->command_pid);
 	table->n_late = 0;
 	go_heaps_add(table->heaps, run->command_pid);
-	if (err)
+	if (err && err != -ENOENT) /* files may be mapped later: see check_found() */
 		msg_errno(err, "command: probing its allocator failed");
-	else if (!leak_probes_count(table->probes) && !go_heaps_count(table->heaps))
-		msg_warn("command: no allocation function found in its files (see -O)");
 }
 
 static void stop_table(struct run *run)
@@ -560,7 +575,7 @@ int leak_table_report(struct run *run)
 	if (table_of(run)->probes)
 		leak_probes_print(table_of(run)->probes);
 	report_left_out(run);
-	return err;
+	return err || !run->command ? err : check_found(run);
 }
 
 static void finish_table(struct run *run)
