@@ -64,7 +64,7 @@ struct condition_kind {
 	enum scope scope;
 	int (*parse)(struct condition *condition, const char *what, const char *rest);
 	int (*open)(struct condition *condition);
-	void (*test)(struct condition *condition, uint64_t interval_ns);
+	void (*test)(struct condition *condition);
 };
 
 __attribute__((format(printf, 2, 3))) static void hold(const struct condition *condition,
@@ -169,16 +169,10 @@ static uint64_t update_stalls(struct condition *condition)
 	return now.total_us - stalls[0].total_us;
 }
 
-static void test_pressure(struct condition *condition, uint64_t interval_ns)
-{
-	(void)interval_ns;
-	if (condition->fd >= 0)
-		update_stalls(condition);
-}
-
 /*
  * Handles the kernel's event. A new trigger of Linux 6.18 may report a stall that was long ago, so
- * the growth is computed here. A trigger whose cgroup was removed reports errors for ever.
+ * the growth is computed here. A trigger whose cgroup was removed reports errors for ever: it is
+ * closed, and opened again in test_pressure().
  */
 static enum loop_verdict on_pressure(int fd, void *arg)
 {
@@ -187,8 +181,9 @@ static enum loop_verdict on_pressure(int fd, void *arg)
 	uint64_t stalled_us;
 
 	if (poll(&now, 1, 0) > 0 && now.revents & POLLERR) {
-		msg_warn("%s: cgroup removed, no longer watched", condition->text);
+		msg_info("%s: cgroup removed, waiting for it to return", condition->text);
 		stop_watching(condition);
+		memset(condition->stalls, 0, sizeof(condition->stalls));
 		return LOOP_GO;
 	}
 	stalled_us = update_stalls(condition);
@@ -220,12 +215,17 @@ static int refuse_pressure(const struct condition *condition, const char *path)
 	return msg_errno(-errno, "--when %s: %s", condition->text, path);
 }
 
-static int open_pressure(struct condition *condition)
+static char *pressure_path(const struct condition *condition)
 {
 	const char *cgroup = condition->all->target->cgroup;
-	char *path = cgroup ? mem_printf("%s/%s.pressure", cgroup, condition->detail)
-			    : mem_printf(PRESSURE_FOLDER "/%s", condition->detail);
-	char trigger[64];
+
+	return cgroup ? mem_printf("%s/%s.pressure", cgroup, condition->detail)
+		      : mem_printf(PRESSURE_FOLDER "/%s", condition->detail);
+}
+
+static int open_pressure(struct condition *condition)
+{
+	char *path = pressure_path(condition), trigger[64];
 	int err = 0;
 
 	snprintf(trigger, sizeof(trigger), "some %" PRIu64 " %" PRIu64, threshold_us(condition),
@@ -239,6 +239,17 @@ static int open_pressure(struct condition *condition)
 	free(path);
 	update_stalls(condition);
 	return err;
+}
+
+static void test_pressure(struct condition *condition)
+{
+	char *path = pressure_path(condition);
+
+	if (condition->fd >= 0)
+		update_stalls(condition);
+	else if (!access(path, F_OK))
+		open_pressure(condition);
+	free(path);
 }
 
 /* ---- CPU time and memory of the target ---- */
@@ -318,12 +329,11 @@ static int open_cpu(struct condition *condition)
 	return 0;
 }
 
-static void test_cpu(struct condition *condition, uint64_t interval_ns)
+static void test_cpu(struct condition *condition)
 {
 	uint64_t span_ns = clock_now_ns() - condition->cpu_read_ns, before_ns = condition->cpu_ns;
 	double percent;
 
-	(void)interval_ns;
 	if (is_machine(condition->all->target) && span_ns < MIN_CPU_SPAN_NS)
 		return; /* the next interval includes this one */
 	open_cpu(condition);
@@ -334,13 +344,12 @@ static void test_cpu(struct condition *condition, uint64_t interval_ns)
 		hold(condition, "%.0f %%", percent);
 }
 
-static void test_rss(struct condition *condition, uint64_t interval_ns)
+static void test_rss(struct condition *condition)
 {
 	uint64_t bytes = 0;
 	size_t n;
 	pid_t *pids = condition_target_list(condition->all->target, &n);
 
-	(void)interval_ns;
 	for (size_t i = 0; i < n; i++) {
 		char *path = mem_printf("/proc/%d/statm", pids[i]);
 
@@ -364,10 +373,11 @@ static struct process_usage read_usage(const struct condition *condition)
 	return usage;
 }
 
-static void test_runq(struct condition *condition, uint64_t interval_ns)
+static void test_runq(struct condition *condition)
 {
 	struct process_usage now = read_usage(condition);
 	uint64_t waited_ns = process_usage_waited_ns(&condition->usage, &now);
+	uint64_t interval_ns = condition->all->tested_ns - condition->all->tested_before_ns;
 	double percent = interval_ns ? 100 * (double)waited_ns / (double)interval_ns : 0;
 
 	process_usage_free(&condition->usage);
@@ -544,9 +554,8 @@ static int start_command(struct condition *condition)
 	return err ? msg_errno(err, "--when %s: watch failed", condition->text) : 0;
 }
 
-static void test_command(struct condition *condition, uint64_t interval_ns)
+static void test_command(struct condition *condition)
 {
-	(void)interval_ns;
 	if (condition->child)
 		msg_debug("%s: still running after an interval, killed", condition->text);
 	end_child(condition);
@@ -751,12 +760,11 @@ int conditions_open(struct conditions *conditions)
 
 void conditions_test(struct conditions *conditions)
 {
-	uint64_t now_ns = clock_now_ns(), interval_ns = now_ns - conditions->tested_ns;
-
-	conditions->tested_ns = now_ns;
+	conditions->tested_before_ns = conditions->tested_ns;
+	conditions->tested_ns = clock_now_ns();
 	for (size_t i = 0; i < conditions->n; i++)
 		if (conditions->list[i].kind->test)
-			conditions->list[i].kind->test(&conditions->list[i], interval_ns);
+			conditions->list[i].kind->test(&conditions->list[i]);
 }
 
 void conditions_close(struct conditions *conditions)

@@ -68,7 +68,7 @@ struct conditions {
 	struct loop *loop;
 	condition_fn *holds;
 	void *arg;
-	uint64_t tested_ns; /* time of the last test */
+	uint64_t tested_ns, tested_before_ns; /* times of the last two tests */
 
 	/* The run: its tool's name, and --interval. */
 	const char *tool;
@@ -91,7 +91,7 @@ int conditions_check(const struct conditions *conditions, bool has_processes, bo
 unsigned int conditions_delay(const struct conditions *conditions);
 
 /*
- * Begins to watch, once all members but `tested_ns` are set; they must stay valid. 0 or -errno,
+ * Begins to watch, once all members but these times are set; they must stay valid. 0 or -errno,
  * printed.
  */
 int conditions_open(struct conditions *conditions);

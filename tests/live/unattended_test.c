@@ -324,6 +324,24 @@ TEST_UNLESS(pressure_lacks, the_kernel_watches_the_pressure_of_a_cgroup)
 	CHECK(folder_count(folder) >= 3);
 }
 
+TEST_UNLESS(pressure_lacks, a_cgroup_that_returns_is_watched_again)
+{
+	const char *folder = folder_make(), *path = cgroup_make("tracelets-returns");
+	struct proc *work,
+		*tool = tool_start("runqlat", "--cgroup", path, "--interval", "200ms", "--output",
+				   text_of("%s/r.csv", folder), "--when", "psi:cpu:50%");
+
+	CHECK(cgroup_remove(path));
+	CHECK(proc_wait_for(tool, "psi:cpu:50%: cgroup removed, "));
+	CHECK(!mkdir(path, 0755));
+	work = work_start("spin", "-t", "4", "-c", text_of("%d", usable_cpu(0)));
+	CHECK(cgroup_add(path, work->pid));
+	work_go(work);
+	CHECK(proc_wait_for(tool, "psi:cpu:50%: tasks stalled for "));
+	tool_stop(tool);
+	proc_kill(work);
+}
+
 /* The stall goes on until the test ends. Threads that wait for work are idle all the time. */
 static void check_stall(const char *reason, const char *condition, const char *said)
 {
