@@ -165,6 +165,21 @@ static int check_capture(struct run *run)
 	return 0;
 }
 
+/*
+ * Returns the number of reports that exist at the same time, counted in intervals; UINT64_MAX: no
+ * limit. Captures are far apart.
+ */
+static uint64_t count_retained(const struct run *run)
+{
+	uint64_t n = UINT64_MAX;
+
+	if (run->duration_ns && run->interval_ns)
+		n = run->duration_ns / run->interval_ns;
+	if (run->count && run->count < n)
+		n = run->count;
+	return run->keep && run->keep < n && !run_captures(run) ? run->keep : n;
+}
+
 /* Checks --count, --keep and --keep-bytes. A tool may have a default interval. */
 static int check_reports(struct run *run)
 {
@@ -183,7 +198,9 @@ static int check_reports(struct run *run)
 				 "--keep and the time in the file name)");
 	if (check_capture(run))
 		return -EINVAL;
-	return run->output_path ? series_check_pattern(run->output_path, run->interval_ns) : 0;
+	return run->output_path ? series_check_pattern(run->output_path, run->interval_ns,
+						       count_retained(run))
+				: 0;
 }
 
 /* Splits argv at "--". Returns the command or NULL; *argc counts the words before it. */

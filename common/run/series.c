@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,25 +18,25 @@
 #include "base/path.h"
 #include "run/series.h"
 
-/* A conversion of a pattern, as in strftime(3). */
+/* A conversion of a pattern, as in strftime(3). They are listed from the finest on. */
 struct field {
 	char letter;
 	int width;
-	uint64_t unit_s; /* minimum duration of one value */
-	int add;	 /* offset added to the member for printing */
+	uint64_t unit_s, period_s; /* minimum durations: of one value, and until it repeats */
+	int add;		   /* offset added to the member for printing */
 	size_t offset;
 };
 
 #define DAY_S 86400
 
 static const struct field fields[] = {
-	{ 'Y', 4, 365 * DAY_S, 1900, offsetof(struct tm, tm_year) },
-	{ 'm', 2, 28 * DAY_S, 1, offsetof(struct tm, tm_mon) },
-	{ 'd', 2, DAY_S, 0, offsetof(struct tm, tm_mday) },
-	{ 'j', 3, DAY_S, 1, offsetof(struct tm, tm_yday) },
-	{ 'H', 2, 3600, 0, offsetof(struct tm, tm_hour) },
-	{ 'M', 2, 60, 0, offsetof(struct tm, tm_min) },
-	{ 'S', 2, 1, 0, offsetof(struct tm, tm_sec) },
+	{ 'S', 2, 1, 60, 0, offsetof(struct tm, tm_sec) },
+	{ 'M', 2, 60, 3600, 0, offsetof(struct tm, tm_min) },
+	{ 'H', 2, 3600, DAY_S, 0, offsetof(struct tm, tm_hour) },
+	{ 'd', 2, DAY_S, 28 * DAY_S, 0, offsetof(struct tm, tm_mday) },
+	{ 'j', 3, DAY_S, 365 * DAY_S, 1, offsetof(struct tm, tm_yday) },
+	{ 'm', 2, 28 * DAY_S, 365 * DAY_S, 1, offsetof(struct tm, tm_mon) },
+	{ 'Y', 4, 365 * DAY_S, UINT64_MAX, 1900, offsetof(struct tm, tm_year) },
 };
 
 /* A file written by this run, which is not removed if it was changed or replaced since. */
@@ -189,10 +190,29 @@ static uint64_t finest_unit_s(const char *file)
 	return finest_s;
 }
 
-int series_check_pattern(const char *path, uint64_t interval_ns)
+static bool has_field(const char *file, char letter)
+{
+	for (const char *at = next_percent(file); at; at = next_percent(at + 2))
+		if (at[1] == letter)
+			return true;
+	return false;
+}
+
+/* Returns the time until a name repeats: up to the first field that is missing above the finest. */
+static uint64_t find_period_s(const char *file, uint64_t finest_s)
+{
+	uint64_t period_s = finest_s;
+
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+		if (fields[i].unit_s <= period_s && has_field(file, fields[i].letter))
+			period_s = fields[i].period_s;
+	return period_s;
+}
+
+int series_check_pattern(const char *path, uint64_t interval_ns, uint64_t n)
 {
 	const char *file = path_last(path);
-	uint64_t finest_s = finest_unit_s(file);
+	uint64_t finest_s = finest_unit_s(file), period_s;
 
 	if (!finest_s)
 		return msg_error(
@@ -208,21 +228,30 @@ int series_check_pattern(const char *path, uint64_t interval_ns)
 		return msg_error("--output %s: two reports would get the same name (use a longer "
 				 "--interval or a finer time)",
 				 path);
+	period_s = find_period_s(file, finest_s);
+	if (interval_ns && period_s != UINT64_MAX && n > period_s / (interval_ns / NS_PER_S))
+		return msg_error("--output %s: names repeat, and a report would replace an earlier "
+				 "one (use %%Y%%m%%dT%%H%%M%%SZ, or limit --keep or --count)",
+				 path);
 	return 0;
 }
 
 int series_check(const struct series *series, uint64_t start_unix_ns)
 {
 	bool is_timed = series_is_timed(series->path);
-	char *there = is_timed ? series_name(series, 1, start_unix_ns) : find_numbered(series);
+	char *name = series_name(series, UINT_MAX, start_unix_ns);
+	char *there = is_timed ? mem_strdup(name) : find_numbered(series);
 	int err = 0;
 
-	if (there && !access(there, F_OK))
+	if (access(name, F_OK) && errno == ENAMETOOLONG)
+		err = msg_errno(-ENAMETOOLONG, "--output %s: name of a report", series->path);
+	else if (there && !access(there, F_OK))
 		err = msg_error("--output %s: %s exists (remove it, or use another name)",
 				series->path, there);
-	if (err && !is_timed)
+	if (err == -EINVAL && !is_timed)
 		msg_hint("put '%%Y%%m%%dT%%H%%M%%SZ' into the name to separate runs");
 	free(there);
+	free(name);
 	return err;
 }
 

@@ -28,12 +28,15 @@ bool series_is_timed(const char *path);
 char *series_plain_path(const char *path);
 
 /*
- * Checks that the pattern is valid, and that reports interval_ns apart get different names (0:
+ * Checks that the pattern is valid, and that n reports interval_ns apart get different names (0:
  * there is only one report). 0 or -EINVAL, printed.
  */
-int series_check_pattern(const char *path, uint64_t interval_ns);
+int series_check_pattern(const char *path, uint64_t interval_ns, uint64_t n);
 
-/* Checks in advance that no earlier run's file would be overwritten. 0 or -EINVAL, printed. */
+/*
+ * Checks in advance that no name is too long, and that no earlier run's file would be overwritten.
+ * 0 or -errno, printed.
+ */
 int series_check(const struct series *series, uint64_t start_unix_ns);
 
 /*

@@ -221,9 +221,13 @@ what_has_no_effect_on_metrics_is_refused:
 names_of_files_that_promise_what_is_not_written_are_refused:
 x.nothing | profile | --output $dir/x.nothing
 svg | runqlat | --output $dir/y.svg 1 1
+--sort count | memleak | --sort count --format csv 1 1
 folded | syscount | --output $dir/y.folded
 pprof | pagefaults | --by-file --output $dir/y.pb.gz
 the same name | runqlat | --output $dir/%H.txt 1s 1
+names repeat | runqlat | --output $dir/%S.txt 1s
+names repeat | runqlat | --output $dir/%S.txt --duration 61s --interval 1s
+names repeat | runqlat | --output $dir/%H%M.txt --interval 60s --keep 8 --when 'cpu>99%'
 %Y | runqlat | --output x-%Q 1s 1
 --keep | runqlat | --keep 3 1s 1
 --keep | profile | --keep 2 --output $dir/%%.txt 100ms

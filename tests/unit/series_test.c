@@ -54,13 +54,14 @@ static bool is_there(const char *name)
 	return !access(in_folder(name), F_OK);
 }
 
+/* For 60 reports. */
 static int check_series(const char *name, uint64_t interval_ns)
 {
 	struct series series = { .path = in_folder(name) };
 	int err;
 
 	SAID({
-		err = series_check_pattern(series.path, interval_ns);
+		err = series_check_pattern(series.path, interval_ns, 60);
 		if (!err)
 			err = series_check(&series, AT_NS);
 	});
@@ -80,6 +81,46 @@ TEST(patterns_are_checked)
 	CHECK(check_series("x-%Q", 0));
 	CHECK_EQ(check_series("%%", NS_PER_S), 0);
 	CHECK_EQ(check_series("%%", 0), 0);
+}
+
+static int check_n(const char *pattern, uint64_t interval_s, uint64_t n)
+{
+	int err;
+
+	SAID(err = series_check_pattern(pattern, interval_s * NS_PER_S, n));
+	return err;
+}
+
+/* 28 days are the shortest month; 365 the shortest year. */
+TEST(names_that_repeat_are_refused)
+{
+	CHECK_EQ(check_n("x-%S", 1, 60), 0);
+	CHECK(check_n("x-%S", 1, 61));
+	CHECK(check_n("x-%H%S", 1, 61)); /* without the minute */
+	CHECK_EQ(check_n("x-%H%M", 60, 1440), 0);
+	CHECK(check_n("x-%H%M", 60, 1441));
+	CHECK(check_n("x-%H%M", 60, UINT64_MAX));
+	CHECK_EQ(check_n("x-%d", 86400, 28), 0);
+	CHECK(check_n("%Y-%d", 86400, 29));
+	CHECK_EQ(check_n("x-%m%d", 86400, 365), 0);
+	CHECK(check_n("x-%j", 86400, 366));
+	CHECK_EQ(check_n("%Y-%j", 86400, UINT64_MAX), 0);
+	CHECK_EQ(check_n("%Y%m%dT%H%M%S", 60, UINT64_MAX), 0);
+	CHECK_EQ(check_n("%S", 0, UINT64_MAX), 0);
+}
+
+TEST(names_that_become_too_long_are_refused)
+{
+	char name[255] = "";
+
+	memset(name, 'x', 248);
+	CHECK(check_series(name, NS_PER_S)); /* .001 becomes longer */
+	name[240] = '\0';
+	CHECK_EQ(check_series(name, NS_PER_S), 0);
+	memcpy(name + 240, "%Y%m%d%H%M%S", 13);
+	CHECK_EQ(check_series(name, NS_PER_S), 0);
+	memcpy(name + 240, "T%Y%m%dT%H%M%S", 15);
+	CHECK(check_series(name, NS_PER_S));
 }
 
 TEST(what_is_there_is_not_overwritten)
