@@ -99,7 +99,7 @@ bad=
 for tool in $(echo "$tools" | sed -e s/flame// -e s/dump//); do
 	shows_itself "tl-$tool" "$sbin/tl-$tool" && shows_itself "tracelets $tool" "$sbin/tracelets" "$tool" || bad="$bad $tool"
 done
-[ -z "$bad" ]
+[ -z "$bad" ] && "$sbin/tracelets" report --help | grep -q '^usage: tracelets report \['
 result help_names_the_command_as_it_was_called $?
 
 # Files of others stay.

@@ -66,6 +66,25 @@ static int print_tools(void)
 
 /* ---- report ---- */
 
+static bool asks_for_help(int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+			return true;
+	return false;
+}
+
+static int print_report_usage(void)
+{
+	printf("usage: tracelets report [options] [duration] [-- COMMAND]\n"
+	       "Prints where threads' time goes, on one page, in Markdown.\n\n"
+	       "  tracelets report -p 185 10              # a process, for 10 s\n"
+	       "  tracelets report --output page.html 10  # the machine, as HTML\n\n"
+	       "The options are those of profile --wall (tracelets profile --help), with\n"
+	       "--throttled and --no-idle.\n");
+	return 0;
+}
+
 /* Runs "profile --wall" with the options of a report, and the given ones. */
 static int report(int argc, char **argv)
 {
@@ -268,6 +287,8 @@ static int run_command(int argc, char **argv)
 		return printed(argc == 2 ? list_topics() : print_topic(argv[2]));
 	if (argc == 2 && !strcmp(word, "check"))
 		return printed(features_print(stdout) ? 1 : 0);
+	if (!strcmp(word, "report") && asks_for_help(argc - 1, argv + 1))
+		return printed(print_report_usage());
 	if (!strcmp(word, "report"))
 		return report(argc - 1, argv + 1);
 	if (argc == 3 && !strcmp(word, "--install"))
