@@ -37,4 +37,50 @@ int watch_start(struct watch *watch, struct loop *loop);
 /* Reads and handles all pending events. */
 void watch_read(struct watch *watch);
 
+/* ---- the queue of events ---- */
+
+/*
+ * A queue that sorts the records of several rings by time. Rings are read one after the other: an
+ * event may be read without its cause, which was added to a ring that had already been read. So
+ * only events from before the reading began are complete, and the rest waits for the next time.
+ */
+
+struct queued {
+	uint64_t time_ns;
+	size_t at, size; /* location in event_queue.bytes */
+	bool is_last;	 /* exit of the last thread */
+};
+
+/* All zero: an empty queue. */
+struct event_queue {
+	char *bytes;
+	size_t n_bytes, bytes_cap;
+	struct queued *items;
+	size_t n_items, items_cap;
+	size_t n_noted, n_handled; /* number of items noted and handled */
+};
+
+void event_queue_free(struct event_queue *queue);
+
+/* Adds a record and returns its memory, to be filled. size: a multiple of 8. */
+char *event_queue_add(struct event_queue *queue, uint64_t time_ns, size_t size);
+
+/* Returns the record of an item. */
+const void *event_queue_record(const struct event_queue *queue, const struct queued *item);
+
+/*
+ * Sorts records not yet noted. Call after adding all records up to a time, before
+ * event_queue_note().
+ */
+void event_queue_sort(struct event_queue *queue);
+
+/* Returns the next record to be noted, if it is from until_ns or earlier; NULL: none. */
+struct queued *event_queue_note(struct event_queue *queue, uint64_t until_ns);
+
+/* Returns the next noted event to be handled; NULL: none. */
+const struct queued *event_queue_handle(struct event_queue *queue);
+
+/* Drops the noted records, which have all been handled. */
+void event_queue_drop(struct event_queue *queue);
+
 #endif

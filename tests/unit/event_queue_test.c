@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The order of records that come from several rings, and what the queue keeps. */
-#include "process/process_events.h"
+#include "process/watch.h"
 #include "process/processes.h"
 #include "unit.h"
 
