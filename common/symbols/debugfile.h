@@ -57,4 +57,19 @@ int debugfile_fetch(const struct elffile *f, struct elffile *debug);
 int debugfile_open_shared(const struct elffile *f, const struct debug_place *place,
 			  struct elffile *shared);
 
+/* ---- by build-id from elfutils' debuginfod: debuginfod-client-config(7) ---- */
+
+/*
+ * Queries the servers of DEBUGINFOD_URLS; -ENOENT if none are set or none has the file. Gives up
+ * when a signal that ends the run is pending, or when no data arrives for 5 s: then the servers are
+ * disabled for 5 minutes, which is reported once.
+ */
+int debuginfod_download(const uint8_t *id, size_t bytes);
+
+/*
+ * Returns true if this was called with that build-id before. Servers are not asked twice, since a
+ * query takes long if none answers; the list is cleared after 4096 ids.
+ */
+bool debuginfod_was_asked(const uint8_t *id, size_t bytes);
+
 #endif

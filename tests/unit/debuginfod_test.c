@@ -4,7 +4,7 @@
 #include "base/dynlib.h"
 #include "base/signals.h"
 #include "symbols/debugfile.h"
-#include "symbols/debuginfod.h"
+#include "symbols/debugfile.h"
 #include "symbols/elfsyms.h"
 #include "child.h"
 #include "silent.h"
