@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Names of areas: paths put together from what BPF sends, and nothing from what is broken. */
-#include "pagefaults/areas.h"
+#include "pagefaults/faulttable.h"
 #include "unit.h"
 
 static struct areas areas;
