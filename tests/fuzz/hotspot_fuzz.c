@@ -11,7 +11,6 @@
 #include "runtimes/hotspot/hotspot.h"
 #include "runtimes/hotspot/method.h"
 #include "runtimes/hotspot/scopes.h"
-#include "runtimes/hotspot/stubs.h"
 #include "runtimes/hotspot/vm.h"
 #include "runtimes/runtimes.h"
 #include "fuzz.h"

@@ -5,7 +5,7 @@
  * Python.
  */
 #include "elf/elf64.h"
-#include "runtimes/python/code.h"
+#include "runtimes/python/python.h"
 #include "runtimes/meanings.h"
 #include "runtimes/python/layout.h"
 #include "runtimes/runtimes.h"

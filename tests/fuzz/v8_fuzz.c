@@ -8,8 +8,7 @@
 
 #include "elf/elf64.h"
 #include "runtimes/runtimes.h"
-#include "runtimes/v8/calls.h"
-#include "runtimes/v8/code.h"
+#include "runtimes/v8/v8.h"
 #include "runtimes/v8/layout.h"
 #include "runtimes/v8/walk.h"
 #include "fuzz.h"

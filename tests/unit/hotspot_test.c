@@ -2,9 +2,8 @@
 /* HotSpot: numbers, names, and descriptions of processes that lie. */
 #include "runtimes/hotspot/blob.h"
 #include "runtimes/hotspot/method.h"
-#include "runtimes/hotspot/names.h"
 #include "runtimes/hotspot/scopes.h"
-#include "runtimes/hotspot/stubs.h"
+#include "runtimes/hotspot/hotspot.h"
 #include "runtimes/hotspot/vm.h"
 #include "rule_text.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Texts and tables of lines of Python's code objects, as they lie in memory. */
-#include "runtimes/python/code.h"
+#include "runtimes/python/python.h"
 #include "unit.h"
 
 #define KIND(bytes) ((bytes) << 2)

@@ -3,7 +3,7 @@
  * Tests of the location of threads' states, in memory of this process laid out as Python and a C
  * library have it: with struct pthread above the thread pointer (x86-64) and below it (arm64).
  */
-#include "runtimes/python/place.h"
+#include "runtimes/python/python.h"
 #include "unit.h"
 
 #define PAGE_BYTES 4096

@@ -4,10 +4,9 @@
  * program's. What BPF does with them is the same code (bpf/abi/v8_walk.h).
  */
 #include "runtimes/runtimes.h"
-#include "runtimes/v8/calls.h"
+#include "runtimes/v8/v8.h"
 #include "runtimes/v8/code.h"
 #include "runtimes/v8/heap.h"
-#include "runtimes/v8/lines.h"
 #include "runtimes/v8/walk.h"
 #include "unit.h"
 

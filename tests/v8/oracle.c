@@ -36,13 +36,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/mem.h"
 #include "../unit/unwind_own.h"
 #include "abi/unwind_layout.h"
 #include "base/idmap.h"
 #include "base/peek.h"
 #include "runtimes/runtimes.h"
-#include "runtimes/v8/calls.h"
 #include "runtimes/v8/v8.h"
 #include "runtimes/v8/walk.h"
 #include "symbols/jitmap.h"

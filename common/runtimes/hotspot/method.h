@@ -27,4 +27,12 @@ uint32_t hotspot_method_line(const struct hotspot_vm *vm, pid_t pid, uint64_t me
  */
 uint32_t hotspot_number(const uint8_t *bytes, size_t n, size_t *at, bool is_sparse);
 
+/*
+ * Joins the names of a class and of a method, as in the class file, to "package.Class.method".
+ * Names of hidden classes lose their address. Lengths beyond the arrays of struct hotspot_def mean
+ * that a name was cut off, which "..." shows. Freed with free().
+ */
+char *hotspot_join_name(const char *class_name, size_t class_bytes, const char *method_name,
+			size_t method_bytes);
+
 #endif
