@@ -10,7 +10,6 @@
 #include "abi/runtime.h"
 #include "abi/stack.h"
 #include "abi/unwind_layout.h"
-#include "base/array.h"
 #include "base/clock.h"
 #include "base/container.h"
 #include "base/epoch.h"

@@ -18,7 +18,6 @@
 #include "base/mem.h"
 #include "base/msg.h"
 #include "base/order.h"
-#include "base/readfile.h"
 #include "base/search.h"
 #include "process/procstate.h"
 #include "process/roots.h"

@@ -9,8 +9,6 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
-#include <bpf/bpf.h>
-
 #include "../random.h"
 #include "live.h"
 

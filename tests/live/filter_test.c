@@ -4,12 +4,9 @@
  * same at the same time, and only one of them may be seen.
  */
 #include <linux/sched.h>
-#include <sched.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-
-#include <bpf/bpf.h>
 
 #include "live.h"
 

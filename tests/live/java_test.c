@@ -7,7 +7,6 @@
 #include <ctype.h>
 #include <glob.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

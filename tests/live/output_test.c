@@ -3,8 +3,6 @@
  * Reports that come again and again, live: into files, one for each, and into a stream, where they
  * follow each other.
  */
-#include <sys/resource.h>
-
 #include "run/tool.h"
 #include "live.h"
 #include "probes.h"

@@ -9,7 +9,6 @@
  */
 #include <linux/magic.h>
 #include <linux/perf_event.h>
-#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 

@@ -5,7 +5,6 @@
  */
 #include <ctype.h>
 #include <glob.h>
-#include <signal.h>
 
 #include "python.h"
 

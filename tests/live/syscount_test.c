@@ -5,7 +5,6 @@
  */
 #include <ctype.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 
 #include "live.h"
 

@@ -8,7 +8,6 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
-#include "abi/filter.h"
 #include "abi/runtimes.h"
 #include "abi/stack.h"
 #include "abi/stack_memory.h"

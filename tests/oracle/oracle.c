@@ -9,7 +9,6 @@
  *	oracle --follow --library liboracle.so -- env LD_PRELOAD=liboracle.so python3 ...
  */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/msg.h"
 #include "modules/target.h"

@@ -4,7 +4,6 @@
  * PLT entries, with vectors on the stack, so that the dynamic linker has registers to save.
  * PLUGIN_BYTES moves the functions, so that two such libraries at one address differ.
  */
-#include <stddef.h>
 #include <string.h>
 
 #ifndef PLUGIN_BYTES

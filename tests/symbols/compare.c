@@ -18,14 +18,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "../random.h"
-#include "process/roots.h"
 #include "symbols/debugfile.h"
 #include "symbols/elfsyms.h"
 

@@ -4,7 +4,6 @@
 
 #include "syscount/calltable.h"
 #include "syscount/in_flight.h"
-#include "process/syscalls.h"
 #include "unit.h"
 
 static char text[65536];

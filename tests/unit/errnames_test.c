@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Names of errors, against this machine's headers. */
-#include "base/msg.h"
 #include "process/syscalls.h"
 #include "silent.h"
 #include "unit.h"

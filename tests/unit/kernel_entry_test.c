@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Samples that come while the kernel is being entered, by where its stack pointer is. */
-#include "abi/types.h"
 #include "unit.h"
 
 #include "lib/kernel_entry.bpf.h"

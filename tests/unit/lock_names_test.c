@@ -6,7 +6,6 @@
 
 #include "modules/lock_names.h"
 #include "process/processes.h"
-#include "symbols/variables.h"
 #include "child.h"
 #include "unit.h"
 

@@ -7,7 +7,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "abi/runtimes.h"
 #include "base/loop.h"
 #include "child.h"
 #include "modules/target.h"

@@ -6,7 +6,6 @@
  */
 #include <malloc.h>
 #include <stdbool.h>
-#include <string.h>
 
 #include "work.h"
 

@@ -16,7 +16,6 @@
  * Each argument waits for its own go.
  */
 #include <linux/userfaultfd.h>
-#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>

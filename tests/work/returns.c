@@ -12,7 +12,6 @@
 #include <inttypes.h>
 #include <linux/perf_event.h>
 #include <setjmp.h>
-#include <string.h>
 
 #include "work.h"
 

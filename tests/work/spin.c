@@ -9,7 +9,6 @@
  * time.
  */
 #include <pthread.h>
-#include <string.h>
 
 #include "samples.h"
 #include "work.h"

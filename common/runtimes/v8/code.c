@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Machine code of V8; see code.h. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/load.h"
 #include "base/peek.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Objects of V8; see heap.h. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/peek.h"

@@ -2,7 +2,6 @@
 /* Names V8's functions from outside; see walk.h. */
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "abi/stack.h"
 #include "base/container.h"
