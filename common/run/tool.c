@@ -130,16 +130,20 @@ static void announce(const struct run *run)
 
 /* ---- hooks of the wanted modules, in the tool's order, up to the first failure ---- */
 
-typedef int hook_fn(struct run *run);
-typedef void quiet_hook_fn(struct run *run);
-
 #define for_each_wanted(use, run) \
 	for_each_module(use, run) \
 		if (run_wants(run, use->module))
 
+#define CALL_HOOKS(hook, run)                           \
+	do {                                            \
+		for_each_wanted(use, run)               \
+			if (use->module->hook)          \
+				use->module->hook(run); \
+	} while (0)
+
 static int hooks_configure(struct run *run)
 {
-	hook_fn *hook;
+	int (*hook)(struct run * run);
 	int err = 0;
 
 	for_each_module(use, run) {
@@ -166,36 +170,6 @@ static int hooks_attach(struct run *run)
 	for_each_wanted(use, run)
 		err = !err && use->module->attach ? use->module->attach(run) : err;
 	return err;
-}
-
-static void call(quiet_hook_fn *hook, struct run *run)
-{
-	if (hook)
-		hook(run);
-}
-
-static void hooks_begin(struct run *run)
-{
-	for_each_wanted(use, run)
-		call(use->module->begin, run);
-}
-
-static void hooks_loaded(struct run *run)
-{
-	for_each_wanted(use, run)
-		call(use->module->loaded, run);
-}
-
-static void hooks_stop(struct run *run)
-{
-	for_each_wanted(use, run)
-		call(use->module->stop, run);
-}
-
-static void hooks_finish(struct run *run)
-{
-	for_each_wanted(use, run)
-		call(use->module->finish, run);
 }
 
 /* ---- reports ---- */
@@ -418,12 +392,12 @@ static int watch_all(struct life *life)
 
 static void begin_command(void *arg)
 {
-	hooks_begin(arg);
+	CALL_HOOKS(begin, (struct run *)arg);
 }
 
 static void command_loaded(void *arg)
 {
-	hooks_loaded(arg);
+	CALL_HOOKS(loaded, (struct run *)arg);
 }
 
 /* Releases the command and waits for the end of the tracing. */
@@ -528,7 +502,7 @@ static int trace(struct life *life)
 		err = wait_for_end(life);
 	}
 	thread_hurry(HURRY_LIMIT_NS);
-	hooks_stop(&life->run);
+	CALL_HOOKS(stop, &life->run);
 	object_detach(&life->run);
 	if (!err)
 		err = report_last(life);
@@ -565,7 +539,7 @@ static void close_output(struct life *life)
 
 static void close_life(struct life *life)
 {
-	hooks_finish(&life->run);
+	CALL_HOOKS(finish, &life->run);
 	capture_finish(&life->run.capture);
 	object_close(&life->run);
 	loop_free(life->run.loop);
