@@ -96,7 +96,19 @@ static void add_headers(Elf *elf, int class, int order, int machine)
 	gelf_update_phdr(elf, 0, &ph);
 }
 
-/* A memfd with such a file. */
+static struct elfsyms *es;
+static int made[4]; /* files that names are read from */
+static size_t n_made;
+
+AFTER_EACH()
+{
+	elfsyms_free(es);
+	es = NULL;
+	while (n_made)
+		close(made[--n_made]);
+}
+
+/* A memfd with such a file, closed at the end of the test. */
 static int make_elf(const struct def *defs, size_t n, int class, int order, int machine)
 {
 	static char text[TEXT_BYTES], data[64], names[4 << 20], shstr[sizeof(section_names)];
@@ -116,27 +128,7 @@ static int make_elf(const struct def *defs, size_t n, int class, int order, int 
 	if (elf_update(elf, ELF_C_WRITE) < 0)
 		UNIT_FAIL("cannot make an ELF file: %s", elf_errmsg(-1));
 	elf_end(elf);
-	return fd;
-}
-
-static struct elfsyms *es;
-static int file = -1; /* names are read from it */
-
-AFTER_EACH()
-{
-	elfsyms_free(es);
-	es = NULL;
-	if (file >= 0)
-		close(file);
-	file = -1;
-}
-
-/* Closes the file after the test, or when the next one is kept. */
-static void keep_file(int fd)
-{
-	if (file >= 0)
-		close(file);
-	file = fd;
+	return made[n_made++] = fd;
 }
 
 static void load_as(const struct def *defs, size_t n, int class, int order, int machine)
@@ -147,7 +139,6 @@ static void load_as(const struct def *defs, size_t n, int class, int order, int 
 	es = elfsyms_load(fd, NULL);
 	if (!es)
 		UNIT_FAIL("cannot load: %s", strerror(errno));
-	keep_file(fd);
 }
 
 static void load_defs(const struct def *defs, size_t n)
@@ -232,7 +223,6 @@ static void load_stripped(const struct def *defs, size_t n, const void *code, si
 	((Elf64_Phdr *)((char *)eh + eh->e_phoff))->p_offset = sh[1].sh_offset;
 	memcpy((char *)eh + sh[1].sh_offset, code, bytes);
 	es = elfsyms_load(fd, NULL);
-	keep_file(fd);
 }
 
 /* Hidden functions lie behind it, as those that musl has written in assembly. */
@@ -387,7 +377,6 @@ TEST(refuses_tables_beyond_the_file)
 	CHECK(!elfsyms_load(fd, NULL));
 	eh->e_shnum = 0; /* the count is in the first section header */
 	CHECK_EQ(refusal(elfsyms_load(fd, NULL)), EINVAL);
-	close(fd);
 }
 
 /* The dynamic linker's symbols are still there. */
@@ -402,7 +391,6 @@ TEST(a_broken_table_costs_its_own_names_only)
 	sh[3].sh_size = 8ull << 30;
 	es = elfsyms_load(fd, NULL);
 	CHECK(es && elfsyms_count(es) == ARRAY_SIZE(simple));
-	close(fd);
 }
 
 /*
@@ -439,7 +427,6 @@ TEST(names_that_share_their_bytes_take_them_once)
 	CHECK_EQ(elfsyms_count(es), N);
 	CHECK_STR(name_at(TEXT_ADDR + N - 1), name);
 	CHECK(elfsyms_bytes(es) < 2 * LONG + N * 24);
-	close(fd);
 }
 
 /* An absurdly long text is not a name, but its tail is one, if a name begins late enough in it. */
@@ -471,7 +458,6 @@ TEST(absurd_names_are_not_kept)
 	CHECK_STR(NAMES(name_at, TEXT_ADDR, TEXT_ADDR + 1, TEXT_ADDR + 2, TEXT_ADDR + 3),
 		  "-, -, tail, other");
 	CHECK(elfsyms_bytes(es) < LONG / 4);
-	close(fd);
 }
 
 #ifndef __SANITIZE_ADDRESS__ /* which needs much more */
@@ -522,7 +508,6 @@ TEST(names_are_not_in_memory)
 	}
 	fd = make_elf(defs, N, ELFCLASS64, ELFDATA2LSB, EM_X86_64);
 	CHECK(loads_within(fd, 1 << 20));
-	close(fd);
 }
 
 #endif
@@ -549,7 +534,6 @@ TEST(names_without_end_are_not_read_while_symbols_are_found)
 	es = elfsyms_load(fd, NULL);
 	CHECK_EQ(elfsyms_count(es), N);
 	CHECK(!before || bytes_read() - before < N * 1024);
-	close(fd);
 }
 
 /* Processor time to name an address at which so many functions begin, all of one long name. */
@@ -770,7 +754,6 @@ TEST(a_file_with_very_many_sections_has_names)
 	CHECK_EQ(elf64_find_section(&elf, ".symtab", &found), 0);
 	es = elfsyms_load(fd, NULL);
 	CHECK_STR(name_at(simple[0].addr), simple[0].name);
-	close(fd);
 }
 
 /* A file for whose sections libelf would need absurd amounts of memory is refused. */
@@ -780,5 +763,4 @@ TEST(a_file_with_millions_of_sections_is_refused)
 
 	set_n_sections(fd, 1 << 19);
 	CHECK_EQ(refusal(elfsyms_load(fd, NULL)), EINVAL);
-	close(fd);
 }

@@ -29,36 +29,28 @@ static void fill_313(uint64_t words[PYTHON_OFFSET_WORDS])
 }
 
 /* As Debian's 3.14.10 and 3.15.2 have them, from the first of an interpreter's on. */
-static void fill_314(uint64_t words[PYTHON_OFFSET_WORDS])
-{
-	static const uint64_t said[] = {
-		784, 808,  225864, 7280, 7272, 7344, 7360, 7408, 7688, 7672, 7680, 16,	7784,
-		0,   7800, 7792,   7992, 0,    832,  0,	   8,	 16,   72,   152,  160, 232,
-		32,  88,   8,	   0,	 56,   80,   74,   64,	 0,    216,  112,  120, 128,
-		136, 68,   52,	   96,	 104,  208,  0,	   16,	 8,    416,  24,
-	};
+static const uint64_t of_314[] = {
+	784, 808,  225864, 7280, 7272, 7344, 7360, 7408, 7688, 7672, 7680, 16,	7784,
+	0,   7800, 7792,   7992, 0,    832,  0,	   8,	 16,   72,   152,  160, 232,
+	32,  88,   8,	   0,	 56,   80,   74,   64,	 0,    216,  112,  120, 128,
+	136, 68,   52,	   96,	 104,  208,  0,	   16,	 8,    416,  24,
+};
+static const uint64_t of_315[] = {
+	912,  936,  226240, 7272, 7264, 7336, 7352, 7400, 7592, 7576, 7584, 16, 7736, 0,
+	7752, 7744, 7944,   0,	  888,	0,    8,    16,	  72,	80,   88,   96, 176,  184,
+	256,  32,   36,	    40,	  136,	288,  0,    88,	  8,	0,    56,   80, 74,   64,
+	0,    216,  112,    120,  128,	136,  68,   52,	  96,	104,  208,  0,	16,   8,
+};
 
+/* The words of a version with a state of that size. */
+static void fill(uint64_t words[PYTHON_OFFSET_WORDS], uint64_t version, uint64_t size,
+		 const uint64_t *said, size_t n)
+{
 	memset(words, 0, PYTHON_OFFSET_WORDS * sizeof(*words));
 	memcpy(words, "xdebugpy", 8);
-	words[1] = 0x030e0af0;
-	words[3] = 316616;
-	memcpy(&words[4], said, sizeof(said));
-}
-
-static void fill_315(uint64_t words[PYTHON_OFFSET_WORDS])
-{
-	static const uint64_t said[] = {
-		912,  936,  226240, 7272, 7264, 7336, 7352, 7400, 7592, 7576, 7584, 16, 7736, 0,
-		7752, 7744, 7944,   0,	  888,	0,    8,    16,	  72,	80,   88,   96, 176,  184,
-		256,  32,   36,	    40,	  136,	288,  0,    88,	  8,	0,    56,   80, 74,   64,
-		0,    216,  112,    120,  128,	136,  68,   52,	  96,	104,  208,  0,	16,   8,
-	};
-
-	memset(words, 0, PYTHON_OFFSET_WORDS * sizeof(*words));
-	memcpy(words, "xdebugpy", 8);
-	words[1] = 0x030f02f0;
-	words[3] = 346568;
-	memcpy(&words[4], said, sizeof(said));
+	words[1] = version;
+	words[3] = size;
+	memcpy(&words[4], said, n * sizeof(*said));
 }
 
 static const char *find(struct python_file *python, uint32_t version, const uint64_t *words)
@@ -127,7 +119,7 @@ TEST(offsets_of_314_and_315_are_taken)
 	uint64_t words[PYTHON_OFFSET_WORDS];
 	struct python_file python;
 
-	fill_314(words);
+	fill(words, 0x030e0af0, 316616, of_314, ARRAY_SIZE(of_314));
 	CHECK(!find(&python, 0x030e0af0, words));
 	CHECK_EQ(python.layout.lists.interpreters, 808);
 	CHECK_EQ(python.layout.lists.older, 7272);
@@ -135,7 +127,7 @@ TEST(offsets_of_314_and_315_are_taken)
 	CHECK_EQ(python.layout.thread_id, 152);
 	CHECK_EQ(python.layout.frame_owner, 74);
 	CHECK_EQ(python.layout.code_adaptive, 208);
-	fill_315(words);
+	fill(words, 0x030f02f0, 346568, of_315, ARRAY_SIZE(of_315));
 	CHECK(!find(&python, 0x030f02f0, words));
 	CHECK_EQ(python.layout.lists.interpreters, 936);
 	CHECK_EQ(python.layout.lists.older, 7264);

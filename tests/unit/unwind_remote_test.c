@@ -361,6 +361,21 @@ TEST(a_copied_stack_ends_in_code_of_java)
 	CHECK_EQ(reason, UNWIND_BAD_RULE);
 }
 
+/* From now on, walks are of this process as one of Java. */
+static void view_java(const struct runtime_process *runtime)
+{
+	static const struct unwind_mapping mappings[] = { { .end = UINT64_MAX } };
+
+	view = (struct unwind_view){ getpid(), own->tables,	   mappings,
+				     1,	       .runtime = runtime, .leave = hotspot_leave_remote };
+}
+
+/* Walks from an instruction, with a stack pointer and no frame pointer. */
+static size_t walk_from(uint64_t ip, const uint64_t *stack)
+{
+	return walk(&(struct unwind_regs){ .ip = ip, .sp = (uint64_t)stack }, ours, MAX_FRAMES);
+}
+
 /* Layout of blocks of code as tests make them; heaps and segments follow. */
 static const struct hotspot_layout block_layout = {
 	.header_bytes = 16,
@@ -393,7 +408,6 @@ TEST(a_compiled_method_is_found_through_many_segments)
 	const uint64_t base = (uint64_t)&block, ip = (uint64_t)&block.code[(N - 4) * SEGMENT];
 	const uint64_t other = (uint64_t)&block.code[8], stack[] = { 0, ip + 8, 0, 0 },
 		       linking[] = { ip + 8, 0, ip + 16, 0 }, polling[] = { other, 0, ip + 16, 0 };
-	const struct unwind_mapping mappings[] = { { .end = UINT64_MAX } };
 	struct runtime_process runtime = { .kind = RUNTIME_HOTSPOT };
 	struct hotspot_layout *l = &runtime.hotspot;
 
@@ -407,15 +421,13 @@ TEST(a_compiled_method_is_found_through_many_segments)
 	l->heaps[0] = (struct hotspot_heap){ base, base + sizeof(segments) * SEGMENT,
 					     (uint64_t)segments };
 	l->log2_segment = 5;
-	view = (struct unwind_view){ getpid(), own->tables,	    mappings,
-				     1,	       .runtime = &runtime, .leave = hotspot_leave_remote };
-	CHECK_EQ(walk(&(struct unwind_regs){ .ip = ip, .sp = (uint64_t)stack }, ours, MAX_FRAMES),
-		 2);
+	view_java(&runtime);
+	CHECK_EQ(walk_from(ip, stack), 2);
 	CHECK_EQ(ours[1], ip + 8);
-	walk(&(struct unwind_regs){ .ip = ip, .sp = (uint64_t)linking }, ours, MAX_FRAMES);
+	walk_from(ip, linking);
 	CHECK_EQ(ours[0], ip + 8);
 	CHECK_EQ(ours[1], ip + 16);
-	walk(&(struct unwind_regs){ .ip = ip, .sp = (uint64_t)polling }, ours, MAX_FRAMES);
+	walk_from(ip, polling);
 	CHECK_EQ(ours[1], other);
 }
 
@@ -431,7 +443,6 @@ static const uint64_t code = (uint64_t)compiled.code, former = code + 208, calle
 static void compile(const uint8_t *bytes, size_t n)
 {
 	static struct runtime_process runtime = { .kind = RUNTIME_HOTSPOT };
-	static const struct unwind_mapping mappings[] = { { .end = UINT64_MAX } };
 	static uint8_t segments[1];
 
 	compiled.begin = code;
@@ -444,8 +455,7 @@ static void compile(const uint8_t *bytes, size_t n)
 		(struct hotspot_heap){ (uint64_t)&compiled, compiled.end, (uint64_t)segments };
 	runtime.hotspot.log2_segment = 10;
 	runtime.hotspot.has_x87 = true;
-	view = (struct unwind_view){ getpid(), own->tables,	    mappings,
-				     1,	       .runtime = &runtime, .leave = hotspot_leave_remote };
+	view_java(&runtime);
 }
 
 /* Code of a method that has pushed n words on its frame. */
@@ -476,7 +486,7 @@ TEST(what_a_compiled_method_has_pushed_is_not_its_frame)
 		for (size_t j = 0; j < ARRAY_SIZE(stack); j++)
 			stack[j] = former;
 		stack[pushing[i].n + 3] = caller;
-		walk(&(struct unwind_regs){ .ip = code, .sp = (uint64_t)stack }, ours, MAX_FRAMES);
+		walk_from(code, stack);
 		CHECK_CASE(pushing[i].name, ours[1], caller);
 	}
 }
@@ -490,7 +500,7 @@ TEST(a_method_that_saves_its_registers_has_a_frame_above_them)
 	stack[3] = former;
 	saved[0] = (uint64_t)(saved + 5);
 	saved[5 + 3] = caller;
-	walk(&(struct unwind_regs){ .ip = code, .sp = (uint64_t)stack }, ours, MAX_FRAMES);
+	walk_from(code, stack);
 	CHECK_EQ(ours[1], caller);
 }
 
@@ -531,7 +541,7 @@ TEST(stubs_of_virtual_calls_have_no_frame)
 
 	compile(NULL, 0);
 	compiled.name = "vtable chunks";
-	walk(&(struct unwind_regs){ .ip = code, .sp = (uint64_t)stack }, ours, MAX_FRAMES);
+	walk_from(code, stack);
 	compiled.name = "nmethod";
 	CHECK_EQ(ours[1], caller);
 }
@@ -561,7 +571,6 @@ TEST(interpreted_methods_are_left_where_they_begin_and_end)
 		{ { other }, 0, 1, 1, 1, 1 },	      /* no stack pointer */
 		{ { sender, 1, other }, 0, 0, 0, (uint64_t)(sp + 1), 2 },
 	};
-	const struct unwind_mapping mappings[] = { { .end = UINT64_MAX } };
 	struct runtime_process runtime = { .kind = RUNTIME_HOTSPOT };
 
 	runtime.hotspot = (struct hotspot_layout){
@@ -575,8 +584,7 @@ TEST(interpreted_methods_are_left_where_they_begin_and_end)
 		.name = 16,
 		.bcp_words = 8,
 	};
-	view = (struct unwind_view){ getpid(), own->tables,	    mappings,
-				     1,	       .runtime = &runtime, .leave = hotspot_leave_remote };
+	view_java(&runtime);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const struct unwind_regs regs = { .ip = ip,
 						  .sp = (uint64_t)sp,
