@@ -264,7 +264,7 @@ static size_t find_wait(const struct frame *const *frames, size_t n)
 	return found;
 }
 
-/* A function of Python has its file, and not its class, which only newer versions tell of. */
+/* A function of Python has its file, and not its class, which only newer versions know. */
 static const char *full_name(const struct frame *frame, char *buf, size_t size)
 {
 	const char *file = frame->file ? path_last(frame->file) : "", *class_end;
