@@ -136,7 +136,8 @@ static __always_inline bool futex_is_released_by_exit(struct task_struct *task,
 /*
  * Returns true if the current task, in a system call, is interrupted: an interrupt's stack is not
  * the task's, which has the user's registers at its top. Not inlined: since 6.13 only frames of
- * less than 64 bytes are on the kernel's stack. The helper makes numbers of the pointers.
+ * less than 64 bytes are on the kernel's stack. The helper turns the pointers into numbers, which
+ * may be subtracted.
  */
 static __noinline bool current_is_interrupted(void)
 {

@@ -161,14 +161,11 @@ static uint64_t id_of_folder(const char *path)
 /* Also accepts what the tools and /proc/PID/cgroup show: the path below the root of cgroup2. */
 static char *resolve_path(const char *path)
 {
-	char *folder = realpath(path, NULL), *below;
+	char *below = mem_printf("%s%s", cgroups_root() ?: "", path);
+	char *folder = *path == '/' ? realpath(below, NULL) : NULL;
 
-	if (folder || *path != '/' || !cgroups_root())
-		return folder;
-	below = mem_printf("%s%s", cgroups_root(), path);
-	folder = realpath(below, NULL);
 	free(below);
-	return folder;
+	return folder ? folder : realpath(path, NULL);
 }
 
 static int find_path(struct cgroup_filter *filter)
@@ -233,6 +230,7 @@ static enum loop_verdict on_tick(int fd, void *arg)
 	    (filter->id && id_of_folder(filter->folder) == filter->id))
 		return LOOP_GO;
 	if (find_again(filter)) {
+		filter->run->capture.target.cgroup = filter->folder;
 		if (tell_id(filter)) {
 			filter->id = 0; /* retried when the timer expires again */
 			return LOOP_GO;

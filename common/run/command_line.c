@@ -174,7 +174,7 @@ static uint64_t count_retained(const struct run *run)
 	uint64_t n = UINT64_MAX;
 
 	if (run->duration_ns && run->interval_ns)
-		n = run->duration_ns / run->interval_ns;
+		n = (run->duration_ns + run->interval_ns - 1) / run->interval_ns;
 	if (run->count && run->count < n)
 		n = run->count;
 	return run->keep && run->keep < n && !run_captures(run) ? run->keep : n;

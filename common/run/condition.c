@@ -236,6 +236,8 @@ static int open_pressure(struct condition *condition)
 	if (!err &&
 	    loop_watch_priority(condition->all->loop, condition->fd, on_pressure, condition))
 		err = msg_errno(-errno, "event loop: watch failed");
+	if (err)
+		stop_watching(condition);
 	free(path);
 	update_stalls(condition);
 	return err;
@@ -243,11 +245,14 @@ static int open_pressure(struct condition *condition)
 
 static void test_pressure(struct condition *condition)
 {
-	char *path = pressure_path(condition);
+	char *path;
 
-	if (condition->fd >= 0)
+	if (condition->fd >= 0) {
 		update_stalls(condition);
-	else if (!access(path, F_OK))
+		return;
+	}
+	path = pressure_path(condition);
+	if (!access(path, F_OK))
 		open_pressure(condition);
 	free(path);
 }

@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -229,7 +228,7 @@ int series_check_pattern(const char *path, uint64_t interval_ns, uint64_t n)
 				 "--interval or a finer time)",
 				 path);
 	period_s = find_period_s(file, finest_s);
-	if (interval_ns && period_s != UINT64_MAX && n > period_s / (interval_ns / NS_PER_S))
+	if (n > 1 && interval_ns && period_s != UINT64_MAX && n > period_s * NS_PER_S / interval_ns)
 		return msg_error("--output %s: names repeat, and a report would replace an earlier "
 				 "one (use %%Y%%m%%dT%%H%%M%%SZ, or limit --keep or --count)",
 				 path);
@@ -239,7 +238,7 @@ int series_check_pattern(const char *path, uint64_t interval_ns, uint64_t n)
 int series_check(const struct series *series, uint64_t start_unix_ns)
 {
 	bool is_timed = series_is_timed(series->path);
-	char *name = series_name(series, UINT_MAX, start_unix_ns);
+	char *name = series_name(series, 999, start_unix_ns);
 	char *there = is_timed ? mem_strdup(name) : find_numbered(series);
 	int err = 0;
 

@@ -46,45 +46,52 @@ static const char *const waits[] = {
 	"sigwaitinfo",
 };
 
-#define MAX_VIA 16
+#define MAX_VIA 20
 
 struct idle_loop {
 	const char *function;
 	const char *reason;
-	const char *via[MAX_VIA]; /* prefixes of frames allowed between the function and the wait */
+	/* Prefixes of frames allowed between the function and the wait; "!PREFIX": of others. */
+	const char *via[MAX_VIA];
 };
 
 #define GLIB_VIA                                         \
 	{                                                \
 		"[libglib-", "g_main_context_", "g_poll" \
 	}
-#define JAVA_VIA                                                                                  \
-	{                                                                                         \
-		"Monitor::", "os::Plat", "Platform", "PosixSemaphore::", "os::signal_wait",       \
-			"java.lang.", "java.util.concurrent.", "jdk.internal.misc.Unsafe.park",   \
-			"sun.misc.Unsafe.park", "Unsafe_Park", "Parker::park", "JVM_MonitorWait", \
-			"ObjectSynchronizer::wait", "ObjectMonitor::wait"                         \
+#define JAVA_VIA                                                                                \
+	{                                                                                       \
+		"!Monitor::lock", "Monitor::", "os::Plat", "Platform",                          \
+			"PosixSemaphore::", "os::signal_wait", "java.lang.",                    \
+			"!java.util.concurrent.locks.AbstractQueuedSynchronizer.",              \
+			"java.util.concurrent.", "org.apache.tomcat.util.threads.TaskQueue.",   \
+			"jdk.internal.misc.Unsafe.park", "sun.misc.Unsafe.park", "Unsafe_Park", \
+			"Parker::park", "JVM_MonitorWait", "ObjectSynchronizer::wait",          \
+			"ObjectMonitor::wait"                                                   \
 	}
-#define JAVA_NIO_VIA                                           \
-	{                                                      \
-		"sun.nio.ch.", "java.nio.", "Java_sun_nio_ch_" \
+#define JAVA_NIO_VIA                                                                     \
+	{                                                                                \
+		"sun.nio.ch.", "java.nio.", "Java_sun_nio_ch_", "io.netty.channel.nio.", \
+			"org.eclipse.jetty.io.ManagedSelector"                           \
 	}
 #define POSTGRES_VIA                                                       \
 	{                                                                  \
 		"[postgres", "ServerLoop", "WaitEventSetWait", "WaitLatch" \
 	}
-#define PYTHON_VIA                                                                                 \
-	{                                                                                          \
-		"[python", "[libpython", "Py", "_Py", "method_vectorcall_",                        \
-			"cfunction_vectorcall_", "_queue_SimpleQueue_", "call_function",           \
-			"function_code_fastcall", "[_queue.", "[select.", "lock_PyThread_",        \
-			"acquire_timed", "wait (threading.py)", "select (selectors.py)", "select_" \
+#define PYTHON_VIA                                                                          \
+	{                                                                                   \
+		"[python", "[libpython", "Py", "_Py", "method_vectorcall_",                 \
+			"cfunction_vectorcall_", "_queue_SimpleQueue_", "call_function",    \
+			"function_code_fastcall", "[_queue.", "[select.", "lock_PyThread_", \
+			"acquire_timed", "Condition.wait (threading.py)",                   \
+			"_PollLikeSelector.select (selectors.py)",                          \
+			"EpollSelector.select (selectors.py)", "select_"                    \
 	}
 
-/* Functions of C++ without their arguments; of Python without their class, with their file. */
+/* Functions of C++ are without their arguments, those of Python with their file. */
 static const struct idle_loop loops[] = {
 	/* event loops: wait for the next event of any source */
-	{ "_run_once (base_events.py)", "asyncio: the event loop", PYTHON_VIA },
+	{ "BaseEventLoop._run_once (base_events.py)", "asyncio: the event loop", PYTHON_VIA },
 	{ "aeMain",
 	  "redis, valkey: the event loop",
 	  { "[redis", "[valkey", "aeProcessEvents", "aeApiPoll" } },
@@ -101,7 +108,7 @@ static const struct idle_loop loops[] = {
 	{ "uv_run", "libuv (node): the event loop", { "uv__io_poll" } },
 
 	/* servers that wait for a client, or for a child */
-	{ "serve_forever (socketserver.py)", "python: no request", PYTHON_VIA },
+	{ "BaseServer.serve_forever (socketserver.py)", "python: no request", PYTHON_VIA },
 	{ "ApplyLauncherMain", "postgres: no subscription to start", POSTGRES_VIA },
 	{ "AutoVacLauncherMain", "postgres: no vacuum is due", POSTGRES_VIA },
 	{ "BackgroundWriterMain", "postgres: nothing to write", POSTGRES_VIA },
@@ -114,7 +121,7 @@ static const struct idle_loop loops[] = {
 	{ "ngx_master_process_cycle", "nginx: no child has ended", {} },
 
 	/* pools: wait for the next piece of work */
-	{ "get (queue.py)", "python: a queue is empty", PYTHON_VIA },
+	{ "Queue.get (queue.py)", "python: a queue is empty", PYTHON_VIA },
 	{ "_queue_SimpleQueue_get", "python: a queue is empty", PYTHON_VIA },
 	{ "_worker (thread.py)", "python: a pool without work", PYTHON_VIA },
 	{ "bioProcessBackgroundJobs", "redis, valkey: no background job", {} },
@@ -123,15 +130,17 @@ static const struct idle_loop loops[] = {
 	{ "start_thread", "jemalloc: nothing to give back", { "[libjemalloc" } },
 	{ "uv_cond_wait", "libuv (node): a pool without work", {} },
 	{ "uv_sem_wait", "libuv (node): a thread without work", {} },
-	{ "worker (pool.py)", "python: a pool without work", PYTHON_VIA },
 
 	/* Java's event loops, servers and pools, by its functions */
 	{ "io.netty.channel.nio.NioEventLoop.run", "netty: the event loop", JAVA_NIO_VIA },
+	{ "io.netty.channel.nio.NioIoHandler.run", "netty: the event loop", JAVA_NIO_VIA },
 	{ "java.lang.ref.ReferenceQueue.remove", "java: no reference to clear", JAVA_VIA },
 	{ "java.util.TimerThread.mainLoop", "java: no task is due", JAVA_VIA },
 	{ "java.util.concurrent.ForkJoinPool.awaitWork", "java: a pool without work", JAVA_VIA },
 	{ "java.util.concurrent.ThreadPoolExecutor.getTask", "java: a pool without work",
 	  JAVA_VIA },
+	{ "org.apache.tomcat.util.threads.ThreadPoolExecutor.getTask",
+	  "tomcat: a pool without work", JAVA_VIA },
 	{ "org.apache.tomcat.util.net.NioEndpoint$Poller.run", "tomcat: no request", JAVA_NIO_VIA },
 	{ "org.eclipse.jetty.io.ManagedSelector$SelectorProducer.select", "jetty: the event loop",
 	  JAVA_NIO_VIA },
@@ -222,12 +231,17 @@ static bool is_one_of(const char *name, const char *const *names, size_t n)
 	return false;
 }
 
-/* A function's arguments, or its file, may follow its name. */
+/*
+ * A function's arguments, or its file, may follow its name. Python before 3.11 does not name the
+ * class of a method: "Queue.get (queue.py)" is "get (queue.py)".
+ */
 static bool is_function(const char *name, const char *function)
 {
-	size_t length = strlen(function);
+	const char *file = strstr(function, " ("), *dot = strchr(function, '.');
 
-	return !strncmp(name, function, length) && strchr("( ", name[length]);
+	return (!strncmp(name, function, strlen(function)) &&
+		strchr("( ", name[strlen(function)])) ||
+	       (file && dot && dot < file && !strcmp(name, dot + 1));
 }
 
 static const struct idle_loop *find_row(const char *name, const struct idle_loop *table, size_t n)
@@ -264,26 +278,27 @@ static size_t find_wait(const struct frame *const *frames, size_t n)
 	return found;
 }
 
-/* A function of Python has its file, and not its class, which only newer versions know. */
+/* Returns a frame's name, for a function of a runtime with its file: names alone are ambiguous. */
 static const char *full_name(const struct frame *frame, char *buf, size_t size)
 {
-	const char *file = frame->file ? path_last(frame->file) : "", *class_end;
-
-	if (frame->kind != FRAME_RUNTIME || !strstr(file, ".py"))
+	if (frame->kind != FRAME_RUNTIME || !frame->file)
 		return frame->name;
-	class_end = strrchr(frame->name, '.');
-	snprintf(buf, size, "%s (%s)", class_end ? class_end + 1 : frame->name, file);
+	snprintf(buf, size, "%s (%s)", frame->name, path_last(frame->file));
 	return buf;
 }
 
 static bool is_via(const struct idle_loop *loop, const struct frame *frame)
 {
-	char buf[64];
+	char buf[128];
 	const char *name = full_name(frame, buf, sizeof(buf));
 
-	for (size_t i = 0; i < MAX_VIA && loop->via[i]; i++)
-		if (!strncmp(name, loop->via[i], strlen(loop->via[i])))
-			return true;
+	for (size_t i = 0; i < MAX_VIA && loop->via[i]; i++) {
+		bool is_other = *loop->via[i] == '!';
+		const char *prefix = loop->via[i] + is_other;
+
+		if (!strncmp(name, prefix, strlen(prefix)) || is_function(name, prefix))
+			return !is_other;
+	}
 	return false;
 }
 
@@ -298,7 +313,7 @@ static bool waits_itself(const struct idle_loop *loop, const struct frame *const
 
 static const char *find_loop(const struct frame *const *frames, size_t wait)
 {
-	char buf[64];
+	char buf[128];
 
 	for (size_t i = wait; i-- > 0 && wait - i <= VIA_FRAMES;) {
 		const struct idle_loop *loop =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The function symbols of one ELF file (System V gABI, chapter 4), from all available sources
- * (elfsources.h), as one sorted array. Files are controlled by the traced side and read as root:
+ * The function symbols of one ELF file (System V gABI, chapter 4), from all available sources,
+ * as one sorted array. Files are controlled by the traced side and read as root:
  * every count and offset is bounded, and a broken file is an error, never a crash.
  *
  * If several symbols share an address, one is chosen: function over notype, exported (global or

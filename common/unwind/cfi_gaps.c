@@ -196,14 +196,14 @@ static void fill_clones(struct cfi_table *t, const struct elf64 *elf)
 #define CONTEXT_BYTES	  16
 #define CONTEXT_MAX_BYTES (2U << 20) /* limit of a file's code */
 
-/* Returns true for a file that exports makecontext(3), and for a static program. */
+/* Returns true for a file that exports makecontext(3), and for a static program: without loader. */
 static bool may_have_context(const struct elf64 *elf)
 {
-	Elf64_Phdr dynamic;
+	Elf64_Phdr interpreter;
 	Elf64_Sym symbol;
 
 	return !elfexports_find_symbol(elf, "makecontext", &symbol) ||
-	       elf64_find_segment(elf, PT_DYNAMIC, &dynamic);
+	       (elf->header.e_entry && elf64_find_segment(elf, PT_INTERP, &interpreter));
 }
 
 /*
@@ -289,7 +289,7 @@ static void read_functions(struct gaps *gaps)
 {
 	gaps->are_functions_read = true;
 	read_symbols(gaps, ".dynsym");
-	if (!gaps->n_functions) /* as of programs, which export nothing */
+	if (!gaps->n_functions) /* a program exports none */
 		read_symbols(gaps, ".symtab");
 }
 

@@ -124,11 +124,13 @@ uint64_t cfi_gap_end(const struct cfi_table *t, uint64_t vaddr, uint64_t max_byt
 static bool clip_to_code(const struct elf64 *elf, struct cfi_gap *gap)
 {
 	Elf64_Phdr load;
+	uint64_t left;
 
 	if (elf64_find_load(elf, gap->vaddr, &load) || !(load.p_flags & PF_X))
 		return false;
-	if (gap->end > load.p_vaddr + load.p_filesz)
-		gap->end = load.p_vaddr + load.p_filesz;
+	left = load.p_filesz - (gap->vaddr - load.p_vaddr);
+	if (gap->end - gap->vaddr > left)
+		gap->end = gap->vaddr + left;
 	return true;
 }
 
@@ -141,6 +143,16 @@ static uint64_t find_first_code(const struct cfi_table *t, const struct elf64 *e
 	return text.sh_addr;
 }
 
+/* Returns the end of the section at vaddr: data may follow in the same segment. */
+static uint64_t find_last_code(const struct elf64 *elf, uint64_t vaddr)
+{
+	Elf64_Shdr text;
+
+	if (elf64_find_section(elf, ".text", &text) || vaddr - text.sh_addr >= text.sh_size)
+		return UINT64_MAX;
+	return text.sh_addr + text.sh_size;
+}
+
 bool cfi_next_gap(const struct cfi_table *t, const struct elf64 *elf, uint64_t min_bytes,
 		  struct cfi_gap *gap)
 {
@@ -148,7 +160,7 @@ bool cfi_next_gap(const struct cfi_table *t, const struct elf64 *elf, uint64_t m
 
 	for (size_t n = count_rows_up_to(t, start); n <= t->count; n++) {
 		gap->vaddr = n && cfi_vaddr(t, n - 1) > start ? cfi_vaddr(t, n - 1) : start;
-		gap->end = n < t->count ? cfi_vaddr(t, n) : UINT64_MAX;
+		gap->end = n < t->count ? cfi_vaddr(t, n) : find_last_code(elf, gap->vaddr);
 		if ((!n || t->rules[t->cells[n - 1].rule].kind == UNWIND_GAP) &&
 		    gap->end - gap->vaddr >= min_bytes && clip_to_code(elf, gap) &&
 		    gap->end - gap->vaddr >= min_bytes)

@@ -277,6 +277,25 @@ TEST(code_before_the_first_row_and_after_the_last_is_followed)
 		  "3c sp+0 bx@cfa-504; 40 -");
 }
 
+/* As a hostile file may say. */
+TEST(the_gaps_of_a_segment_of_the_largest_size_are_finite)
+{
+	static const char code[64];
+	struct cfi_gap gap = { .end = 0 };
+	struct elf64 elf;
+	Elf64_Phdr *load;
+	int n = 0;
+
+	rows_around(EM_X86_64, code, sizeof(code), 16);
+	load = (Elf64_Phdr *)(image + ((Elf64_Ehdr *)image)->e_phoff);
+	CHECK(load->p_type == PT_LOAD && load->p_flags & PF_X);
+	load->p_filesz = UINT64_MAX;
+	CHECK_EQ(elf64_open_image(&elf, image, size), 0);
+	while (n < 100 && cfi_next_gap(&t, &elf, 1, &gap))
+		n++;
+	CHECK(n > 0 && n < 100);
+}
+
 /* A function of makecontext(3) returns to 16: code with a rule, without a caller. */
 static const char *rows_before_context(uint16_t machine, const void *code)
 {
@@ -287,6 +306,7 @@ static const char *rows_before_context(uint16_t machine, const void *code)
 	struct elf64 elf;
 
 	image = until_end(image_make(sections, ARRAY_SIZE(sections), machine, &size));
+	((Elf64_Ehdr *)image)->e_entry = TEXT;
 	CHECK_EQ(elf64_open_image(&elf, image, size), 0);
 	cfi_free(&t);
 	cfi_append(&t, TEXT, &has_caller);

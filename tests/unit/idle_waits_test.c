@@ -70,6 +70,7 @@ TEST(waits_of_python_and_java_are_idle_or_at_work)
 	CHECK(is_idle("_run_once@base_events.py;select@selectors.py;[select.so+0x10];epoll_wait"));
 	CHECK(!is_idle("get@mine.py;wait@threading.py;acquire_timed;sem_wait"));
 	CHECK(!is_idle("get@queue.py;recv@mine.py;poll"));
+	CHECK(!is_idle("Mine.get@queue.py;[python3.11+0x10];poll"));
 	/* the JVM's threads, whatever arguments their functions have; Java's */
 	CHECK(is_idle("CompileQueue::get();Monitor::wait(long);os::PlatformMonitor::wait(long);"
 		      "pthread_cond_timedwait"));
@@ -80,6 +81,17 @@ TEST(waits_of_python_and_java_are_idle_or_at_work)
 		      "java.util.concurrent.LinkedBlockingQueue.take;"
 		      "java.util.concurrent.locks.LockSupport.park;jdk.internal.misc.Unsafe.park;"
 		      "Unsafe_Park;Parker::park(bool, long);pthread_cond_wait"));
+	CHECK(!is_idle(
+		"java.util.concurrent.ThreadPoolExecutor.getTask;"
+		"java.util.concurrent.LinkedBlockingQueue.take;"
+		"java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire;"
+		"java.util.concurrent.locks.LockSupport.park;Unsafe_Park;pthread_cond_wait"));
+	CHECK(is_idle(
+		"io.netty.channel.nio.NioEventLoop.run;io.netty.channel.nio.NioEventLoop.select;"
+		"sun.nio.ch.SelectorImpl.select;sun.nio.ch.EPoll.wait;Java_sun_nio_ch_EPoll_wait;"
+		"epoll_wait"));
+	CHECK(!is_idle(
+		"io.netty.channel.nio.NioEventLoop.run;Handler.read;sun.nio.ch.Net.poll;poll"));
 	CHECK(!is_idle("java.util.concurrent.CountDownLatch.await;jdk.internal.misc.Unsafe.park;"
 		       "Unsafe_Park;Parker::park(bool, long);pthread_cond_wait"));
 }

@@ -83,11 +83,11 @@ TEST(patterns_are_checked)
 	CHECK_EQ(check_series("%%", 0), 0);
 }
 
-static int check_n(const char *pattern, uint64_t interval_s, uint64_t n)
+static int check_n(const char *pattern, double interval_s, uint64_t n)
 {
 	int err;
 
-	SAID(err = series_check_pattern(pattern, interval_s * NS_PER_S, n));
+	SAID(err = series_check_pattern(pattern, (uint64_t)(interval_s * NS_PER_S), n));
 	return err;
 }
 
@@ -96,6 +96,8 @@ TEST(names_that_repeat_are_refused)
 {
 	CHECK_EQ(check_n("x-%S", 1, 60), 0);
 	CHECK(check_n("x-%S", 1, 61));
+	CHECK(check_n("x-%S", 1.9, 60));
+	CHECK_EQ(check_n("x-%S", 90, 1), 0);
 	CHECK(check_n("x-%H%S", 1, 61)); /* without the minute */
 	CHECK_EQ(check_n("x-%H%M", 60, 1440), 0);
 	CHECK(check_n("x-%H%M", 60, 1441));
@@ -113,8 +115,8 @@ TEST(names_that_become_too_long_are_refused)
 {
 	char name[255] = "";
 
-	memset(name, 'x', 248);
-	CHECK(check_series(name, NS_PER_S)); /* .001 becomes longer */
+	memset(name, 'x', 252);
+	CHECK(check_series(name, NS_PER_S)); /* with .001 */
 	name[240] = '\0';
 	CHECK_EQ(check_series(name, NS_PER_S), 0);
 	memcpy(name + 240, "%Y%m%d%H%M%S", 13);
