@@ -204,7 +204,7 @@ TEST_UNLESS(java_lacks, stacks_whose_inlined_methods_are_gone_count_as_lacking_s
 				     "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp",
 				     work_path("levels.jar"), "Levels", "free");
 	const char *said = strstr(tool->err, "managed runtimes: ");
-	double all = (double)folded_sum(tool->out, NULL, ""),
+	double all = (double)folded_sum(tool->out, NULL, NULL),
 	       lacking = (double)folded_sum_with(tool->out, NULL, ";[unknown]");
 
 	CHECK(said);
