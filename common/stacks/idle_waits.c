@@ -65,6 +65,7 @@ struct idle_loop {
 			"PosixSemaphore::", "os::signal_wait", "java.lang.",                    \
 			"!java.util.concurrent.locks.AbstractQueuedSynchronizer.",              \
 			"java.util.concurrent.", "org.apache.tomcat.util.threads.TaskQueue.",   \
+			"org.eclipse.jetty.util.BlockingArrayQueue.",                           \
 			"jdk.internal.misc.Unsafe.park", "sun.misc.Unsafe.park", "Unsafe_Park", \
 			"Parker::park", "JVM_MonitorWait", "ObjectSynchronizer::wait",          \
 			"ObjectMonitor::wait"                                                   \
@@ -144,6 +145,8 @@ static const struct idle_loop loops[] = {
 	{ "org.apache.tomcat.util.net.NioEndpoint$Poller.run", "tomcat: no request", JAVA_NIO_VIA },
 	{ "org.eclipse.jetty.io.ManagedSelector$SelectorProducer.select", "jetty: the event loop",
 	  JAVA_NIO_VIA },
+	{ "org.eclipse.jetty.util.thread.QueuedThreadPool$Runner.idleJobPoll",
+	  "jetty: a pool without work", JAVA_VIA },
 	{ "sun.net.httpserver.ServerImpl$Dispatcher.run", "java: no request", JAVA_NIO_VIA },
 	{ "sun.nio.ch.Net.accept", "java: no connection to accept", JAVA_NIO_VIA },
 
