@@ -46,168 +46,195 @@ static const char *const waits[] = {
 	"sigwaitinfo",
 };
 
-#define MAX_VIA 20
-
 struct idle_loop {
 	const char *function;
 	const char *reason;
-	/* Prefixes of frames allowed between the function and the wait; "!PREFIX": of others. */
-	const char *via[MAX_VIA];
+	/* Prefixes of frames between function and wait; "!PREFIX": of others. NULL: none. */
+	const char *const *via;
 };
 
-#define GLIB_VIA                                         \
-	{                                                \
-		"[libglib-", "g_main_context_", "g_poll" \
-	}
-#define JAVA_VIA                                                                                \
-	{                                                                                       \
-		"!Monitor::lock", "Monitor::", "os::Plat", "Platform",                          \
-			"PosixSemaphore::", "os::signal_wait", "java.lang.",                    \
-			"!java.util.concurrent.locks.AbstractQueuedSynchronizer.",              \
-			"java.util.concurrent.", "org.apache.tomcat.util.threads.TaskQueue.",   \
-			"org.eclipse.jetty.util.BlockingArrayQueue.",                           \
-			"jdk.internal.misc.Unsafe.park", "sun.misc.Unsafe.park", "Unsafe_Park", \
-			"Parker::park", "JVM_MonitorWait", "ObjectSynchronizer::wait",          \
-			"ObjectMonitor::wait"                                                   \
-	}
-#define JAVA_NIO_VIA                                                                     \
-	{                                                                                \
-		"sun.nio.ch.", "java.nio.", "Java_sun_nio_ch_", "io.netty.channel.nio.", \
-			"org.eclipse.jetty.io.ManagedSelector"                           \
-	}
-#define POSTGRES_VIA                                                       \
-	{                                                                  \
-		"[postgres", "ServerLoop", "WaitEventSetWait", "WaitLatch" \
-	}
-#define PYTHON_VIA                                                                          \
-	{                                                                                   \
-		"[python", "[libpython", "Py", "_Py", "method_vectorcall_",                 \
-			"cfunction_vectorcall_", "_queue_SimpleQueue_", "call_function",    \
-			"function_code_fastcall", "[_queue.", "[select.", "lock_PyThread_", \
-			"acquire_timed", "Condition.wait (threading.py)",                   \
-			"_PollLikeSelector.select (selectors.py)",                          \
-			"EpollSelector.select (selectors.py)", "select_"                    \
-	}
+#define VIA(...) ((const char *const[]){ __VA_ARGS__, NULL })
+
+static const char *const glib_via[] = {
+	"[libglib-",
+	"g_main_context_",
+	"g_poll",
+	NULL,
+};
+
+static const char *const java_via[] = {
+	"!Monitor::lock",
+	"Monitor::",
+	"os::Plat",
+	"Platform",
+	"PosixSemaphore::",
+	"os::signal_wait",
+	"java.lang.",
+	"!java.util.concurrent.locks.AbstractQueuedSynchronizer.",
+	"java.util.concurrent.",
+	"org.apache.tomcat.util.threads.TaskQueue.",
+	"org.eclipse.jetty.util.BlockingArrayQueue.",
+	"jdk.internal.misc.Unsafe.park",
+	"sun.misc.Unsafe.park",
+	"Unsafe_Park",
+	"Parker::park",
+	"JVM_MonitorWait",
+	"ObjectSynchronizer::wait",
+	"ObjectMonitor::wait",
+	NULL,
+};
+
+static const char *const java_nio_via[] = {
+	"sun.nio.ch.",
+	"java.nio.",
+	"Java_sun_nio_ch_",
+	"io.netty.channel.nio.",
+	"org.eclipse.jetty.io.ManagedSelector",
+	NULL,
+};
+
+static const char *const postgres_via[] = {
+	"[postgres", "ServerLoop", "WaitEventSetWait", "WaitLatch", NULL,
+};
+
+static const char *const python_via[] = {
+	"[python",
+	"[libpython",
+	"Py",
+	"_Py",
+	"method_vectorcall_",
+	"cfunction_vectorcall_",
+	"_queue_SimpleQueue_",
+	"call_function",
+	"function_code_fastcall",
+	"[_queue.",
+	"[select.",
+	"lock_PyThread_",
+	"acquire_timed",
+	"Condition.wait (threading.py)",
+	"_PollLikeSelector.select (selectors.py)",
+	"EpollSelector.select (selectors.py)",
+	"select_",
+	NULL,
+};
 
 /* Functions of C++ are without their arguments, those of Python with their file. */
 static const struct idle_loop loops[] = {
 	/* event loops: wait for the next event of any source */
-	{ "BaseEventLoop._run_once (base_events.py)", "asyncio: the event loop", PYTHON_VIA },
-	{ "aeMain",
-	  "redis, valkey: the event loop",
-	  { "[redis", "[valkey", "aeProcessEvents", "aeApiPoll" } },
-	{ "aeProcessEvents", "redis, valkey: the event loop", { "aeApiPoll" } },
-	{ "ev_run", "libev: the event loop", { "[libev.so", "epoll_poll", "linuxaio_poll" } },
-	{ "event_base_loop", "libevent: the event loop", { "[libevent", "epoll_dispatch" } },
-	{ "g_main_context_iteration", "GLib: the main loop", GLIB_VIA },
-	{ "g_main_loop_run", "GLib: the main loop", GLIB_VIA },
-	{ "ngx_process_events_and_timers",
-	  "nginx: a worker without requests",
-	  { "ngx_epoll_process_events", "ngx_poll_process_events", "[nginx" } },
-	{ "sd_event_run", "systemd: the event loop", { "[libsystemd", "sd_event_wait" } },
-	{ "sd_event_wait", "systemd: the event loop", { "[libsystemd", "process_epoll" } },
-	{ "uv_run", "libuv (node): the event loop", { "uv__io_poll" } },
+	{ "BaseEventLoop._run_once (base_events.py)", "asyncio: the event loop", python_via },
+	{ "aeMain", "redis, valkey: the event loop",
+	  VIA("[redis", "[valkey", "aeProcessEvents", "aeApiPoll") },
+	{ "aeProcessEvents", "redis, valkey: the event loop", VIA("aeApiPoll") },
+	{ "ev_run", "libev: the event loop", VIA("[libev.so", "epoll_poll", "linuxaio_poll") },
+	{ "event_base_loop", "libevent: the event loop", VIA("[libevent", "epoll_dispatch") },
+	{ "g_main_context_iteration", "GLib: the main loop", glib_via },
+	{ "g_main_loop_run", "GLib: the main loop", glib_via },
+	{ "ngx_process_events_and_timers", "nginx: a worker without requests",
+	  VIA("ngx_epoll_process_events", "ngx_poll_process_events", "[nginx") },
+	{ "sd_event_run", "systemd: the event loop", VIA("[libsystemd", "sd_event_wait") },
+	{ "sd_event_wait", "systemd: the event loop", VIA("[libsystemd", "process_epoll") },
+	{ "uv_run", "libuv (node): the event loop", VIA("uv__io_poll") },
 
 	/* servers that wait for a client, or for a child */
-	{ "BaseServer.serve_forever (socketserver.py)", "python: no request", PYTHON_VIA },
-	{ "ApplyLauncherMain", "postgres: no subscription to start", POSTGRES_VIA },
-	{ "AutoVacLauncherMain", "postgres: no vacuum is due", POSTGRES_VIA },
-	{ "BackgroundWriterMain", "postgres: nothing to write", POSTGRES_VIA },
-	{ "CheckpointerMain", "postgres: no checkpoint is due", POSTGRES_VIA },
-	{ "PostmasterMain", "postgres: no connection to accept", POSTGRES_VIA },
-	{ "StartAutoVacLauncher", "postgres: no vacuum is due", POSTGRES_VIA },
-	{ "WalWriterMain", "postgres: nothing to write", POSTGRES_VIA },
-	{ "secure_read", "postgres: the client sends nothing", POSTGRES_VIA },
-	{ "handle_connections_sockets", "mariadb: no connection to accept", {} },
-	{ "ngx_master_process_cycle", "nginx: no child has ended", {} },
+	{ "BaseServer.serve_forever (socketserver.py)", "python: no request", python_via },
+	{ "ApplyLauncherMain", "postgres: no subscription to start", postgres_via },
+	{ "AutoVacLauncherMain", "postgres: no vacuum is due", postgres_via },
+	{ "BackgroundWriterMain", "postgres: nothing to write", postgres_via },
+	{ "CheckpointerMain", "postgres: no checkpoint is due", postgres_via },
+	{ "PostmasterMain", "postgres: no connection to accept", postgres_via },
+	{ "StartAutoVacLauncher", "postgres: no vacuum is due", postgres_via },
+	{ "WalWriterMain", "postgres: nothing to write", postgres_via },
+	{ "secure_read", "postgres: the client sends nothing", postgres_via },
+	{ "handle_connections_sockets", "mariadb: no connection to accept" },
+	{ "ngx_master_process_cycle", "nginx: no child has ended" },
 
 	/* pools: wait for the next piece of work */
-	{ "Queue.get (queue.py)", "python: a queue is empty", PYTHON_VIA },
-	{ "_queue_SimpleQueue_get", "python: a queue is empty", PYTHON_VIA },
-	{ "_worker (thread.py)", "python: a pool without work", PYTHON_VIA },
-	{ "bioProcessBackgroundJobs", "redis, valkey: no background job", {} },
-	{ "g_async_queue_pop", "GLib: a queue is empty", { "[libglib-", "g_cond_wait" } },
-	{ "g_async_queue_timeout_pop", "GLib: a queue is empty", { "[libglib-", "g_cond_wait" } },
-	{ "start_thread", "jemalloc: nothing to give back", { "[libjemalloc" } },
-	{ "uv_cond_wait", "libuv (node): a pool without work", {} },
-	{ "uv_sem_wait", "libuv (node): a thread without work", {} },
+	{ "Queue.get (queue.py)", "python: a queue is empty", python_via },
+	{ "_queue_SimpleQueue_get", "python: a queue is empty", python_via },
+	{ "_worker (thread.py)", "python: a pool without work", python_via },
+	{ "bioProcessBackgroundJobs", "redis, valkey: no background job" },
+	{ "g_async_queue_pop", "GLib: a queue is empty", VIA("[libglib-", "g_cond_wait") },
+	{ "g_async_queue_timeout_pop", "GLib: a queue is empty", VIA("[libglib-", "g_cond_wait") },
+	{ "start_thread", "jemalloc: nothing to give back", VIA("[libjemalloc") },
+	{ "uv_cond_wait", "libuv (node): a pool without work" },
+	{ "uv_sem_wait", "libuv (node): a thread without work" },
 
 	/* Java's event loops, servers and pools, by its functions */
-	{ "io.netty.channel.nio.NioEventLoop.run", "netty: the event loop", JAVA_NIO_VIA },
-	{ "io.netty.channel.nio.NioIoHandler.run", "netty: the event loop", JAVA_NIO_VIA },
-	{ "java.lang.ref.ReferenceQueue.remove", "java: no reference to clear", JAVA_VIA },
-	{ "java.util.TimerThread.mainLoop", "java: no task is due", JAVA_VIA },
-	{ "java.util.concurrent.ForkJoinPool.awaitWork", "java: a pool without work", JAVA_VIA },
+	{ "io.netty.channel.nio.NioEventLoop.run", "netty: the event loop", java_nio_via },
+	{ "io.netty.channel.nio.NioIoHandler.run", "netty: the event loop", java_nio_via },
+	{ "java.lang.ref.ReferenceQueue.remove", "java: no reference to clear", java_via },
+	{ "java.util.TimerThread.mainLoop", "java: no task is due", java_via },
+	{ "java.util.concurrent.ForkJoinPool.awaitWork", "java: a pool without work", java_via },
 	{ "java.util.concurrent.ThreadPoolExecutor.getTask", "java: a pool without work",
-	  JAVA_VIA },
+	  java_via },
 	{ "org.apache.tomcat.util.threads.ThreadPoolExecutor.getTask",
-	  "tomcat: a pool without work", JAVA_VIA },
-	{ "org.apache.tomcat.util.net.NioEndpoint$Poller.run", "tomcat: no request", JAVA_NIO_VIA },
+	  "tomcat: a pool without work", java_via },
+	{ "org.apache.tomcat.util.net.NioEndpoint$Poller.run", "tomcat: no request", java_nio_via },
 	{ "org.eclipse.jetty.io.ManagedSelector$SelectorProducer.select", "jetty: the event loop",
-	  JAVA_NIO_VIA },
+	  java_nio_via },
 	{ "org.eclipse.jetty.util.thread.QueuedThreadPool$Runner.idleJobPoll",
-	  "jetty: a pool without work", JAVA_VIA },
-	{ "sun.net.httpserver.ServerImpl$Dispatcher.run", "java: no request", JAVA_NIO_VIA },
-	{ "sun.nio.ch.Net.accept", "java: no connection to accept", JAVA_NIO_VIA },
+	  "jetty: a pool without work", java_via },
+	{ "sun.net.httpserver.ServerImpl$Dispatcher.run", "java: no request", java_nio_via },
+	{ "sun.nio.ch.Net.accept", "java: no connection to accept", java_nio_via },
 
 	/* the JVM's own threads, by libjvm.so's function names */
-	{ "CallJavaMainInNewThread", "java: the first thread, whose work another one does", {} },
-	{ "CompileQueue::get", "java: nothing to compile", JAVA_VIA },
-	{ "G1ConcurrentMarkThread::run_service", "java: nothing to collect", JAVA_VIA },
-	{ "G1ConcurrentRefineThread::run_service", "java: nothing to collect", JAVA_VIA },
+	{ "CallJavaMainInNewThread", "java: the first thread, whose work another one does" },
+	{ "CompileQueue::get", "java: nothing to compile", java_via },
+	{ "G1ConcurrentMarkThread::run_service", "java: nothing to collect", java_via },
+	{ "G1ConcurrentRefineThread::run_service", "java: nothing to collect", java_via },
 	{ "G1PrimaryConcurrentRefineThread::wait_for_completed_buffers", "java: nothing to collect",
-	  JAVA_VIA },
-	{ "G1ServiceThread::sleep_before_next_cycle", "java: no task is due", JAVA_VIA },
-	{ "G1ServiceThread::wait_for_task", "java: no task is due", JAVA_VIA },
-	{ "GangWorker::loop", "java: nothing to collect", JAVA_VIA },
-	{ "JVM_WaitForReferencePendingList", "java: no reference to clear", JAVA_VIA },
+	  java_via },
+	{ "G1ServiceThread::sleep_before_next_cycle", "java: no task is due", java_via },
+	{ "G1ServiceThread::wait_for_task", "java: no task is due", java_via },
+	{ "GangWorker::loop", "java: nothing to collect", java_via },
+	{ "JVM_WaitForReferencePendingList", "java: no reference to clear", java_via },
 	{ "MonitorDeflationThread::monitor_deflation_thread_entry", "java: no monitor to deflate",
-	  JAVA_VIA },
-	{ "NMethodSweeper::sweeper_loop", "java: no code to remove", JAVA_VIA },
-	{ "NotificationThread::notification_thread_entry", "java: no notification", JAVA_VIA },
-	{ "ServiceThread::service_thread_entry", "java: no event", JAVA_VIA },
-	{ "VMThread::wait_for_operation", "java: no operation to execute", JAVA_VIA },
-	{ "WatcherThread::sleep", "java: no task is due", JAVA_VIA },
-	{ "WorkerThread::run", "java: nothing to collect", JAVA_VIA },
-	{ "signal_thread_entry", "java: no signal", JAVA_VIA },
+	  java_via },
+	{ "NMethodSweeper::sweeper_loop", "java: no code to remove", java_via },
+	{ "NotificationThread::notification_thread_entry", "java: no notification", java_via },
+	{ "ServiceThread::service_thread_entry", "java: no event", java_via },
+	{ "VMThread::wait_for_operation", "java: no operation to execute", java_via },
+	{ "WatcherThread::sleep", "java: no task is due", java_via },
+	{ "WorkerThread::run", "java: nothing to collect", java_via },
+	{ "signal_thread_entry", "java: no signal", java_via },
 };
 
 /* Main functions of idle kernel threads, which call schedule(), directly or indirectly. */
 static const struct idle_loop kernel_threads[] = {
-	{ "add_hwgenerator_randomness", "enough randomness", {} },
-	{ "devtmpfs_work_loop", "no device to make", {} },
-	{ "devtmpfsd", "no device to make", {} },
-	{ "hwrng_fillfn", "enough randomness", {} },
-	{ "hwrng_msleep", "enough randomness", {} },
-	{ "io_sq_thread", "io_uring: no request", {} },
-	{ "io_wq_worker", "io_uring: no request", {} },
-	{ "irq_thread", "no interrupt", {} },
-	{ "irq_wait_for_interrupt", "no interrupt", {} },
-	{ "kauditd_thread", "no audit record", {} },
-	{ "kcompactd", "no memory to compact", {} },
-	{ "kdamond_fn", "the next look at memory's use", {} },
-	{ "kdamond_usleep", "the next look at memory's use", {} },
-	{ "khugepaged", "no memory to merge", {} },
-	{ "khugepaged_wait_work", "no memory to merge", {} },
-	{ "kjournald2", "nothing to commit", {} },
-	{ "ksm_scan_thread", "no memory to merge", {} },
-	{ "kswapd", "enough memory", {} },
-	{ "kswapd_try_to_sleep", "enough memory", {} },
-	{ "kthreadd", "no thread to make", {} },
-	{ "kthread_worker_fn", "no work", {} },
-	{ "oom_reaper", "nobody to reap", {} },
-	{ "rcu_gp_kthread", "no grace period", {} },
-	{ "rcu_gp_fqs_loop", "a grace period's timer", {} },
-	{ "rcu_nocb_gp_kthread", "no callback", {} },
-	{ "rcu_tasks_kthread", "no callback", {} },
-	{ "rcu_tasks_one_gp", "no callback", {} },
-	{ "rescuer_thread", "no work", {} },
-	{ "smpboot_thread_fn", "no work for this CPU", {} },
-	{ "vhost_task_fn", "no request of a virtual machine", {} },
-	{ "vhost_worker", "no request of a virtual machine", {} },
-	{ "watchdog", "the next look for tasks that hang", {} },
-	{ "worker_thread", "no work", {} },
-	{ "xfsaild", "nothing to write", {} },
+	{ "add_hwgenerator_randomness", "enough randomness" },
+	{ "devtmpfs_work_loop", "no device to make" },
+	{ "devtmpfsd", "no device to make" },
+	{ "hwrng_fillfn", "enough randomness" },
+	{ "hwrng_msleep", "enough randomness" },
+	{ "io_sq_thread", "io_uring: no request" },
+	{ "io_wq_worker", "io_uring: no request" },
+	{ "irq_thread", "no interrupt" },
+	{ "irq_wait_for_interrupt", "no interrupt" },
+	{ "kauditd_thread", "no audit record" },
+	{ "kcompactd", "no memory to compact" },
+	{ "kdamond_fn", "the next look at memory's use" },
+	{ "kdamond_usleep", "the next look at memory's use" },
+	{ "khugepaged", "no memory to merge" },
+	{ "khugepaged_wait_work", "no memory to merge" },
+	{ "kjournald2", "nothing to commit" },
+	{ "ksm_scan_thread", "no memory to merge" },
+	{ "kswapd", "enough memory" },
+	{ "kswapd_try_to_sleep", "enough memory" },
+	{ "kthreadd", "no thread to make" },
+	{ "kthread_worker_fn", "no work" },
+	{ "oom_reaper", "nobody to reap" },
+	{ "rcu_gp_kthread", "no grace period" },
+	{ "rcu_gp_fqs_loop", "a grace period's timer" },
+	{ "rcu_nocb_gp_kthread", "no callback" },
+	{ "rcu_tasks_kthread", "no callback" },
+	{ "rcu_tasks_one_gp", "no callback" },
+	{ "rescuer_thread", "no work" },
+	{ "smpboot_thread_fn", "no work for this CPU" },
+	{ "vhost_task_fn", "no request of a virtual machine" },
+	{ "vhost_worker", "no request of a virtual machine" },
+	{ "watchdog", "the next look for tasks that hang" },
+	{ "worker_thread", "no work" },
+	{ "xfsaild", "nothing to write" },
 };
 
 /* Kernel functions between a thread's main function and the context switch. */
@@ -295,7 +322,7 @@ static bool is_via(const struct idle_loop *loop, const struct frame *frame)
 	char buf[128];
 	const char *name = full_name(frame, buf, sizeof(buf));
 
-	for (size_t i = 0; i < MAX_VIA && loop->via[i]; i++) {
+	for (size_t i = 0; loop->via && loop->via[i]; i++) {
 		bool is_other = *loop->via[i] == '!';
 		const char *prefix = loop->via[i] + is_other;
 
