@@ -143,12 +143,16 @@ static uint64_t find_first_code(const struct cfi_table *t, const struct elf64 *e
 	return text.sh_addr;
 }
 
-/* Returns the end of the section at vaddr: data may follow in the same segment. */
+/*
+ * Returns the end of the code after the last row. On arm64, a word of the data that may follow in
+ * the same segment would be a computed jump.
+ */
 static uint64_t find_last_code(const struct elf64 *elf, uint64_t vaddr)
 {
 	Elf64_Shdr text;
 
-	if (elf64_find_section(elf, ".text", &text) || vaddr - text.sh_addr >= text.sh_size)
+	if (elf->header.e_machine != EM_AARCH64 || elf64_find_section(elf, ".text", &text) ||
+	    vaddr - text.sh_addr >= text.sh_size)
 		return UINT64_MAX;
 	return text.sh_addr + text.sh_size;
 }
