@@ -267,11 +267,12 @@ static bool is_one_of(const char *name, const char *const *names, size_t n)
  */
 static bool is_function(const char *name, const char *function)
 {
-	const char *file = strstr(function, " ("), *dot = strchr(function, '.');
+	size_t n = strlen(name), length = strlen(function);
 
-	return (!strncmp(name, function, strlen(function)) &&
-		strchr("( ", name[strlen(function)])) ||
-	       (file && dot && dot < file && !strcmp(name, dot + 1));
+	if (!strncmp(name, function, length))
+		return strchr("( ", name[length]) != NULL;
+	return n && n < length && function[length - n - 1] == '.' && name[n - 1] == ')' &&
+	       !strcmp(name, function + length - n);
 }
 
 static const struct idle_loop *find_row(const char *name, const struct idle_loop *table, size_t n)

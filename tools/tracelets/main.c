@@ -80,8 +80,8 @@ static int print_report_usage(void)
 	       "Prints where threads' time goes, on one page, in Markdown.\n\n"
 	       "  tracelets report -p 185 10              # a process, for 10 s\n"
 	       "  tracelets report --output page.html 10  # the machine, as HTML\n\n"
-	       "The options are those of profile --wall (tracelets profile --help), with\n"
-	       "--throttled and --no-idle.\n");
+	       "The options are those of profile (tracelets profile --help); --wall,\n"
+	       "--throttled and --no-idle are set.\n");
 	return 0;
 }
 
