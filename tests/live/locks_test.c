@@ -3,6 +3,8 @@
  * locks, live: of locks that a program knows, how often somebody waited for each, who
  * let them go, and what they are called. Counts are exact.
  */
+#include <pthread.h>
+
 #include "live.h"
 
 static int rounds(void)
@@ -277,7 +279,8 @@ static void check_deadlock(int n_threads)
 
 		CHECK_HAS(line, "\"state\":\"deadlock\"");
 		CHECK_HAS(line, "\"take_two\",\"wait_forever\",");
-		CHECK_HAS(line, i ? text_of("\"name\":\"deadlock:mutexes+0x%x\"", 40 * i)
+		CHECK_HAS(line, i ? text_of("\"name\":\"deadlock:mutexes+0x%zx\"",
+					    sizeof(pthread_mutex_t) * (size_t)i)
 				  : "\"name\":\"deadlock:mutexes\"");
 	}
 	CHECK_EQ(lines_with(tool->out, "\"type\":\"lock_owner\""), n_threads);
@@ -294,13 +297,13 @@ TEST(who_has_a_lock_without_a_deadlock_is_named)
 {
 	struct proc *work = work_start("deadlock", "2", "free");
 	struct proc *tool = trace_pid(work, "locks");
-	const char *held = "held now: deadlock:mutexes";
+	const char *second = text_of("deadlock:mutexes+0x%zx", sizeof(pthread_mutex_t));
 
 	CHECK_HAS(tool->out,
-		  text_of("%s+0x28 by waits1 (%llu)\n", held,
+		  text_of("held now: %s by waits1 (%llu)\n", second,
 			  (unsigned long long)work_value(work->out, "waits1", "tid")),
-		  text_of("%s by waits0 (%llu), which waits for deadlock:mutexes+0x28\n", held,
-			  (unsigned long long)work_value(work->out, "waits0", "tid")),
+		  text_of("held now: deadlock:mutexes by waits0 (%llu), which waits for %s\n",
+			  (unsigned long long)work_value(work->out, "waits0", "tid"), second),
 		  "            wait_forever\n");
 	CHECK_LACKS(tool->out, "[deadlock]");
 }
