@@ -232,7 +232,7 @@ size_t unwind_walk_thread(const struct unwind_view *view, const struct unwind_th
 	of_thread.pid = (pid_t)thread->tid; /* the main thread may have exited */
 	of_thread.returns = &thread->returns;
 	n = unwind_walk_remote(&of_thread, &thread->regs, addrs, max, reason);
-	if ((*reason == UNWIND_FAULT || *reason == UNWIND_NO_PROCESS) && is_denied(thread))
+	if (*reason != UNWIND_COMPLETE && is_denied(thread))
 		*reason = UNWIND_DENIED;
 	if (unwind_count_arrivals(thread->tgid, thread->tid) == thread->arrivals)
 		return n;
