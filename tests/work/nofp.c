@@ -178,18 +178,22 @@ static void move(char *text, size_t bytes)
 	mprotect(text, bytes, PROT_READ | PROT_EXEC);
 }
 
+/* Moves text, but not the first page of the file, as programs do that move it by huge pages. */
 static void move_text(void)
 {
 	const Elf64_Ehdr *header = (const void *)__ehdr_start;
 	const Elf64_Phdr *segments = (const void *)(__ehdr_start + header->e_phoff);
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	char *base = header->e_type == ET_DYN ? (char *)__ehdr_start : NULL;
 
 	for (int i = 0; i < header->e_phnum; i++) {
 		uint64_t start = segments[i].p_vaddr & -page;
 		uint64_t end = (segments[i].p_vaddr + segments[i].p_filesz + page - 1) & -page;
 
+		if (!segments[i].p_offset)
+			start += page;
 		if (segments[i].p_type == PT_LOAD && segments[i].p_flags & PF_X)
-			move((char *)__ehdr_start + start, end - start);
+			move(base + start, end - start);
 	}
 }
 
