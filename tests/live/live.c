@@ -1391,12 +1391,16 @@ double stackless_percent(const struct proc *tool)
 	return percent;
 }
 
+uint64_t said_count(const struct proc *tool, const char *noun, const char *why)
+{
+	return said_number(tool, text_of(" %ss %s", noun, why)) +
+	       said_number(tool, text_of(" %s %s", noun, why));
+}
+
 uint64_t events_missed(const struct proc *tool)
 {
-	static const char why[] = "lost: the same BPF program was already running on that CPU";
-
-	return said_number(tool, text_of(" events %s", why)) +
-	       said_number(tool, text_of(" event %s", why));
+	return said_count(tool, "event",
+			  "lost: the same BPF program was already running on that CPU");
 }
 
 uint64_t faults_missed(const struct proc *tool)

@@ -214,6 +214,9 @@ uint64_t work_value(const char *text, const char *comm, const char *key);
 /* Returns the number before `what` on stderr; 0: not found. */
 uint64_t said_number(const struct proc *tool, const char *what);
 
+/* Returns N of "N requests lost: ..." or "1 request lost: ..."; noun: "request". */
+uint64_t said_count(const struct proc *tool, const char *noun, const char *why);
+
 /* Returns that number with its decimals: 12.5 for "12.5 % of samples lost". */
 double said_percent(const struct proc *tool, const char *what);
 
