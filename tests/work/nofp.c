@@ -184,7 +184,7 @@ static void move_text(void)
 	const Elf64_Ehdr *header = (const void *)__ehdr_start;
 	const Elf64_Phdr *segments = (const void *)(__ehdr_start + header->e_phoff);
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	char *base = header->e_type == ET_DYN ? (char *)__ehdr_start : NULL;
+	uint64_t base = header->e_type == ET_DYN ? (uintptr_t)__ehdr_start : 0;
 
 	for (int i = 0; i < header->e_phnum; i++) {
 		uint64_t start = segments[i].p_vaddr & -page;
@@ -193,7 +193,7 @@ static void move_text(void)
 		if (!segments[i].p_offset)
 			start += page;
 		if (segments[i].p_type == PT_LOAD && segments[i].p_flags & PF_X)
-			move(base + start, end - start);
+			move((char *)(base + start), end - start);
 	}
 }
 
