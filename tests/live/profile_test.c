@@ -377,6 +377,21 @@ static void set_files(const struct proc *tool, rlim_t n)
 	CHECK_EQ(prlimit(tool->pid, RLIMIT_NOFILE, &limit, NULL), 0);
 }
 
+#define UNNAMED "\"0xffff"
+
+/*
+ * The number of kernel addresses in one JSON text without a name that have none in another, either.
+ * Addresses that only the other has may be those of BPF programs of others, which come and go.
+ */
+static int still_unnamed(const char *before, const char *after)
+{
+	int n = 0;
+
+	for (const char *at = before; (at = strstr(at, UNNAMED)); at++)
+		n += !!strstr(after, text_of("%.*s\"", (int)strcspn(at + 1, "\"") + 1, at));
+	return n;
+}
+
 /* The kernel is asked through a file. */
 TEST(names_of_the_kernel_that_could_not_be_had_are_asked_for_again)
 {
@@ -386,21 +401,23 @@ TEST(names_of_the_kernel_that_could_not_be_had_are_asked_for_again)
 	struct proc *tool =
 		tool_start("profile", "-K", "-F", "1999", "--format", "json", "--interval", "200ms",
 			   "-p", text_of("%d,%d", first->pid, second->pid));
+	const char *unnamed;
 	size_t before;
 
 	wait_for_reports(tool, 2);
 	set_files(tool, 4);
 	work_do(first);
 	wait_for_reports(tool, 2);
-	CHECK_HAS(tool->out, "\"0xffff");
 	set_files(tool, 0);
+	unnamed = text_of("%s", tool->out);
+	CHECK_HAS(unnamed, UNNAMED);
 	wait_for_reports(tool, 3);
 	before = tool->out_bytes;
 	work_do(second);
 	wait_for_reports(tool, 2);
 	tool_stop(tool);
 	CHECK_HAS(tool->out + before, "pipe_");
-	CHECK_LACKS(tool->out + before, "\"0xffff");
+	CHECK_EQ(still_unnamed(unnamed, tool->out + before), 0);
 }
 
 /* In many calls that have the CPU for themselves: no BPF program runs meanwhile. */
