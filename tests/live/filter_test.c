@@ -247,7 +247,10 @@ TEST_UNLESS(cgroups_lack, a_unit_that_is_restarted_is_traced)
 	check_restart(false);
 }
 
-/* It waits since before the tool has seen the new cgroup, and doesn't wake up. */
+/*
+ * It waits since before the tool has seen the new cgroup, and doesn't wake up. The tool is stopped
+ * until it is there, since who comes later is seen when it wakes up.
+ */
 static void check_waiting(const char *name, const char *option)
 {
 	const char *cgroup = cgroup_make(text_of("waiting%s", option));
@@ -256,8 +259,10 @@ static void check_waiting(const char *name, const char *option)
 	tool = tool_start(name, option, "--cgroup", cgroup);
 	CHECK(cgroup_remove(cgroup));
 	CHECK(proc_wait_for(tool, "cgroup removed"));
+	proc_signal(tool, SIGSTOP);
 	CHECK(!mkdir(cgroup, 0755));
 	CHECK(cgroup_add(cgroup, work->pid));
+	proc_signal(tool, SIGCONT);
 	CHECK(proc_wait_for(tool, "new cgroup, traced"));
 	proc_linger(tool, 100);
 	tool_stop(tool);
