@@ -168,7 +168,7 @@ int mapfile_open(pid_t pid, const struct mapping *m, const struct timespec *read
 
 /* ---- copies, made as the process's user ---- */
 
-#define COPY_SECONDS 1
+#define COPY_SECONDS 3
 
 /* Report of the process that copies. */
 struct copied {

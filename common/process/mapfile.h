@@ -27,8 +27,8 @@ int mapfile_open(pid_t pid, const struct mapping *m, const struct timespec *read
 /*
  * Copies a mapped file, which root may not read, to a memfd: a FUSE file system can be accessible
  * to its user or user namespace only. A child process reads the file as the process's user, for at
- * most a second, and up to max_bytes. Returns a descriptor of the copy, with the file's status in
- * *st and an O_PATH descriptor of the file itself in *pin_fd; or -errno.
+ * most three seconds, and up to max_bytes. Returns a descriptor of the copy, with the file's status
+ * in *st and an O_PATH descriptor of the file itself in *pin_fd; or -errno.
  */
 int mapfile_copy(pid_t pid, const struct mapping *m, uint64_t max_bytes, struct stat *st,
 		 int *pin_fd);
