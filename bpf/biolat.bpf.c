@@ -65,7 +65,7 @@ static __noinline struct biolat_request *request_find_moved(void *io)
 	struct biolat_request *request;
 
 	for (__u32 i = 1; i < BIOLAT_TRIES; i++) {
-		__asm__ volatile("" : "+r"(i)); /* not unrolled */
+		barrier_var(i); /* not unrolled */
 		request = request_at(first + i);
 		if (request && request->io == (__u64)io)
 			return request;
@@ -115,7 +115,7 @@ static __noinline struct biolat_request *request_claim_next(void *io)
 	struct biolat_request *request, *home = request_at(first);
 
 	for (__u32 i = 1; home && i < BIOLAT_TRIES; i++) {
-		__asm__ volatile("" : "+r"(i)); /* not unrolled */
+		barrier_var(i); /* not unrolled */
 		request = request_at(first + i);
 		if (!request || !request_try_claim(request, io))
 			continue;

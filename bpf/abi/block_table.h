@@ -89,11 +89,11 @@ BLOCKS_INLINE __u64 blocks_look_in(__u64 index, __u64 addr, __u32 tgid)
 	__u64 room = 0, word;
 
 	for (int i = 0; b && i < BLOCK_WAYS; i++) {
-		__asm__ volatile("" : "+r"(i)); /* not unrolled: unrolled, it takes more stack */
+		barrier_var(i); /* not unrolled: unrolled, it takes more stack */
 		word = b->addrs[i];
 		if (word == addr && b->blocks[i].tgid == tgid)
 			return (index * BLOCK_WAYS + i + 1) << BLOCKS_ROOM_BITS;
-		__asm__ volatile("" : "+r"(word));
+		barrier_var(word);
 		room += ((word - 1) & ~word) >> 63;
 	}
 	return room;
@@ -106,7 +106,7 @@ BLOCKS_FUNCTION int blocks_put(__u64 index, __u64 addr, __u64 stack_id, __u64 si
 	struct block_bucket *b = blocks_bucket(index);
 
 	for (int i = 0; b && i < BLOCK_WAYS; i++) {
-		__asm__ volatile("" : "+r"(i)); /* not unrolled: unrolled, it takes more stack */
+		barrier_var(i); /* not unrolled: unrolled, it takes more stack */
 		if (b->addrs[i] || __sync_val_compare_and_swap(&b->addrs[i], 0, BLOCK_CLAIMED))
 			continue;
 		b->blocks[i].stack_id = stack_id;

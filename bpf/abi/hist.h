@@ -48,7 +48,7 @@ static inline __u32 hist_is_some(__u64 v)
 {
 	__u64 negative = 0 - v;
 
-	__asm__("" : "+r"(negative));
+	barrier_var(negative);
 	return negative >> 63;
 }
 

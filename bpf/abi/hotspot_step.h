@@ -187,7 +187,7 @@ UNWIND_INLINE __u32 hotspot_four_bytes(const __u8 *code)
 
 #ifdef __bpf__
 	bytes = *(const __u32 *)code;
-	__asm__("" : "+r"(bytes));
+	barrier_var(bytes);
 #else
 	__builtin_memcpy(&bytes, code, sizeof(bytes));
 #endif

@@ -197,7 +197,7 @@ UNWIND_INLINE void hotspot_judge_prologue(struct hotspot_walk *w, __u32 sub, __u
 		w->to_cfa = 0; /* unknown */
 		return;
 	}
-	__asm__("" : "+r"(sub)); /* keeps masks, which the verifier of 5.10 needs */
+	barrier_var(sub); /* keeps masks, which the verifier of 5.10 needs */
 	if (sub >= 1 && hotspot_code(w, sub - 1) == 0x55)
 		push = sub - 1;
 	else if (sub >= 4 && hotspot_code(w, sub - 4) == 0x55 && hotspot_code(w, sub - 3) == 0x48)

@@ -34,7 +34,7 @@ static inline __attribute__((always_inline)) void search_turn(struct search *s, 
 {
 	__u64 half = (s->rest + 1) / 2;
 
-	__asm__("" : "+r"(difference)); /* keeps compilers from making a branch of the next lines */
+	barrier_var(difference); /* keeps compilers from making a branch of the next lines */
 	s->below += half & ((difference >> 63) - 1);
 	s->rest -= half;
 }

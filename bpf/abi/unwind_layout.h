@@ -159,14 +159,14 @@ unwind_search(const struct unwind_shard *shard, __u32 first_cell, __u32 low, __u
 static inline __attribute__((always_inline)) __u32
 unwind_pattern_rule(const struct unwind_pattern *pattern, __u32 distance)
 {
-	__u32 rule = pattern->rules[0], is_beyond;
+	__u32 rule = pattern->rules[0], difference;
 
 	if (distance > UNWIND_PATTERN_END)
 		distance = UNWIND_PATTERN_END;
 	for (int i = 1; i < UNWIND_PATTERN_STEPS; i++) {
-		is_beyond = (distance - pattern->offsets[i]) >> 31; /* no branch for the verifier */
-		__asm__("" : "+r"(is_beyond));
-		rule += (pattern->rules[i] - rule) & (is_beyond - 1);
+		difference = distance - pattern->offsets[i];
+		barrier_var(difference); /* else compilers make a branch of its sign */
+		rule += (pattern->rules[i] - rule) & ((difference >> 31) - 1);
 	}
 	return rule;
 }

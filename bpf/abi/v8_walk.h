@@ -15,7 +15,6 @@
 #include "abi/unwind_regs.h"
 #include "abi/v8.h"
 
-#define V8_KEEP(var)   asm volatile("" : "+r"(var)) /* preserves a bound */
 #define V8_RECENT      32
 #define V8_SCRIPTS     8
 #define V8_MAPS	       4
@@ -322,7 +321,7 @@ V8_INLINE bool v8_copy_text(const struct v8_walk *w, struct v8_text *text, __u8 
 		n = max;
 	}
 	n_read = (__u32)n;
-	V8_KEEP(n_read);
+	barrier_var(n_read);
 	n_read &= size - 1;
 	if (!v8_read(w, bytes, n_read, text->at + skip))
 		return false;
@@ -374,7 +373,7 @@ V8_INLINE __u32 v8_read_scope(struct v8_walk *w, __u64 scope)
 	    !v8_read(w, w->words, 40, scope - 1 + v8_scope_names(&w->layout, flags, n)))
 		return 0;
 	at = (V8_SCOPE_HAS_NAME(flags) ? 2 : 0) + V8_SCOPE_HAS_INFERRED(flags);
-	V8_KEEP(at); /* preserves the mask */
+	barrier_var(at); /* preserves the mask */
 	if (!w->layout.scope_begin)
 		w->def.begin = v8_small(w->words[at & 3]);
 	return flags;

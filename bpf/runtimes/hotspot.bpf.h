@@ -24,8 +24,6 @@ static __always_inline struct hotspot_walk *hotspot_walk_of(__u32 slot)
 
 /* ---- definitions ---- */
 
-#define hotspot_keep(var) asm volatile("" : "+r"(var)) /* preserves a bound */
-
 /* Reads a name's length and last letters, and adds them to the digest. */
 static __always_inline bool hotspot_read_text(struct hotspot_walk *w, __u64 symbol, __u16 *length)
 {
@@ -37,7 +35,7 @@ static __always_inline bool hotspot_read_text(struct hotspot_walk *w, __u64 symb
 	for (int i = 0; i < HOTSPOT_TEXT_BYTES / 8; i++)
 		w->text[i] = 0;
 	n = *length < HOTSPOT_TEXT_BYTES ? *length : HOTSPOT_TEXT_BYTES;
-	hotspot_keep(n);
+	barrier_var(n);
 	if (bpf_probe_read_user(w->text, n & (2 * HOTSPOT_TEXT_BYTES - 1),
 				(void *)(symbol + l->symbol_body + *length - n)))
 		return false;
@@ -66,7 +64,7 @@ static __always_inline bool hotspot_copy_name(struct hotspot_walk *w)
 	__u32 n = w->def.method_bytes;
 
 	n = n < HOTSPOT_METHOD_BYTES ? n : HOTSPOT_METHOD_BYTES - 1;
-	hotspot_keep(n);
+	barrier_var(n);
 	return !bpf_probe_read_user(w->def.method_name, n & (HOTSPOT_METHOD_BYTES - 1),
 				    (void *)(w->method_symbol + w->layout.symbol_body));
 }
@@ -76,7 +74,7 @@ static __always_inline bool hotspot_copy_class(struct hotspot_walk *w)
 	__u32 n = w->def.class_bytes;
 
 	n = n < HOTSPOT_CLASS_BYTES ? n : HOTSPOT_CLASS_BYTES - 1;
-	hotspot_keep(n);
+	barrier_var(n);
 	return !bpf_probe_read_user(w->def.class_name, n & (HOTSPOT_CLASS_BYTES - 1),
 				    (void *)(w->class_symbol + w->layout.symbol_body));
 }
@@ -143,7 +141,7 @@ __noinline int hotspot_record_text(__u32 slot, __u64 symbol, __u32 length)
 	struct stack_scratch *scratch = stack_scratch_of(slot);
 	struct hotspot_walk *w = hotspot_walk_of(slot);
 
-	hotspot_keep(n_words);
+	barrier_var(n_words);
 	if (!w || !scratch || n_words > HOTSPOT_TEXT_BYTES / 8)
 		return 0;
 	symbol += w->layout.symbol_body + length - n;
@@ -235,7 +233,7 @@ __noinline int hotspot_read_block(__u32 slot)
 				   hotspot_blob_address(&w->layout, scratch->walk.ip));
 	n = w->layout.blob_bytes;
 	n = n < HOTSPOT_BLOB_BYTES ? n : HOTSPOT_BLOB_BYTES;
-	hotspot_keep(n);
+	barrier_var(n);
 	if (!block || bpf_probe_read_user(w->block, n & 511, (void *)block) ||
 	    !hotspot_take_blob(w, block))
 		return 0;

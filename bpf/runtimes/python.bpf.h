@@ -118,7 +118,7 @@ static __always_inline bool python_fetch(struct python_walk *w)
 		return true;
 	below = at & (PYTHON_PAGE - 8); /* the previous page may be unmapped */
 	below = below < PYTHON_WINDOW_BELOW ? below : PYTHON_WINDOW_BELOW;
-	python_keep(below);
+	barrier_var(below);
 	below &= PYTHON_WINDOW_BYTES - 1;
 	if (below > PYTHON_WINDOW_BELOW ||
 	    bpf_probe_read_user(w->bytes, below + PYTHON_FRAME_BYTES, (void *)(at - below)))

@@ -11,7 +11,6 @@
 #define PYTHON_NO_FRAME 1 /* a code object that is not shown */
 
 #define python_code(w, field) (*(__u64 *)((w)->code + ((w)->layout.code_##field & 0xf8)))
-#define python_keep(var)      asm volatile("" : "+r"(var)) /* preserves a bound */
 
 /* ---- recording ---- */
 
@@ -114,7 +113,7 @@ static __always_inline bool python_read_name(struct python_walk *w)
 	if (!at)
 		return false;
 	n = n < PYTHON_NAME_BYTES ? n : PYTHON_NAME_BYTES - 1;
-	python_keep(n);
+	barrier_var(n);
 	return !bpf_probe_read_user(def->name, n & (PYTHON_NAME_BYTES - 1), (void *)at);
 }
 
@@ -131,7 +130,7 @@ static __always_inline bool python_read_file(struct python_walk *w)
 		left_out = n - PYTHON_FILE_END_BYTES;
 		n = PYTHON_FILE_END_BYTES;
 	}
-	python_keep(n);
+	barrier_var(n);
 	return !bpf_probe_read_user(def->file, n & (PYTHON_FILE_BYTES - 1),
 				    (void *)(at + left_out));
 }

@@ -308,7 +308,7 @@ __noinline int v8_name_frame(__u32 slot, __u32 i)
 	struct v8_naming *naming = v8_naming_of(slot);
 	__u64 n = i, at, fingerprint, index = 0;
 
-	V8_KEEP(n); /* preserves the masks */
+	barrier_var(n); /* preserves the masks */
 	if (!naming || !scratch || n + 1 >= STACK_DEPTH ||
 	    !(scratch->framed[n / STACK_CHUNK % STACK_CHUNKS] >> n % STACK_CHUNK & 1))
 		return 0;
@@ -347,7 +347,7 @@ __noinline int v8_name_some(__u32 slot, __u32 chunk)
 	__u64 n = chunk;
 	__u32 bits;
 
-	V8_KEEP(n); /* preserves the mask */
+	barrier_var(n); /* preserves the mask */
 	if (!naming || !scratch || n * STACK_CHUNK >= naming->n_native)
 		return 0;
 	bits = scratch->framed[n % STACK_CHUNKS];

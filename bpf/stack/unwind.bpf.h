@@ -395,7 +395,7 @@ __noinline int unwind_step(__u32 slot)
 		return UNWIND_NULL;
 	if (!unwind_note_frame(scratch))
 		return UNWIND_DEPTH;
-	__asm__ volatile("" : "+r"(s)); /* else scratch takes stack, too */
+	barrier_var(s); /* else scratch takes stack, too */
 	if (!unwind_settings.by_cfi)
 		return unwind_by_frame_pointer(slot, s);
 	ip = s->ip - !s->ip_is_exact;
