@@ -115,22 +115,22 @@ UNWIND_INLINE __u64 hotspot_fixed_bytes(const struct hotspot_walk *w)
 UNWIND_INLINE __u64 hotspot_find_block(struct unwind_state *s, const struct hotspot_layout *l,
 				       __u64 addr)
 {
-	const struct hotspot_heap *heap = &l->heaps[0];
+	struct hotspot_heap heap = l->heaps[0]; /* copied: one path to verify, not three */
 	__u64 segment;
 	__u8 back = 0;
 
 	if (hotspot_is_in(&l->heaps[1], addr))
-		heap = &l->heaps[1];
+		heap = l->heaps[1];
 	if (hotspot_is_in(&l->heaps[2], addr))
-		heap = &l->heaps[2];
-	if (!hotspot_is_in(heap, addr))
+		heap = l->heaps[2];
+	if (!hotspot_is_in(&heap, addr))
 		return 0;
-	segment = (addr - heap->low) >> (l->log2_segment & 31);
+	segment = (addr - heap.low) >> (l->log2_segment & 31);
 	for (int i = 0; i < HOTSPOT_HOPS; i++) {
-		if (!unwind_read(s, &back, 1, heap->segments + segment) || back == 0xff)
+		if (!unwind_read(s, &back, 1, heap.segments + segment) || back == 0xff)
 			return 0;
 		if (!back)
-			return heap->low + (segment << (l->log2_segment & 31));
+			return heap.low + (segment << (l->log2_segment & 31));
 		segment -= back;
 	}
 	return 0;

@@ -124,13 +124,19 @@ UNWIND_INLINE bool hotspot_is_frameless_stub(const struct hotspot_walk *w)
 	return a == 0x4d && b == 0x89 && (c & 0x3f) == 0x17 && hotspot_code(w, 7) == 0xe9;
 }
 
+/* Returns the offset of the first of n places where four bytes have a value; n: none. */
+UNWIND_INLINE __u32 hotspot_seek(const __u8 *code, __u32 n, __u32 mask, __u32 value)
+{
+	for (__u32 i = 0; i < n; i++)
+		if ((hotspot_four_bytes(code + i) & mask) == value)
+			return i;
+	return n;
+}
+
 /* Finds "sub n,%rsp" in code. Returns its offset; HOTSPOT_PROLOGUE: none. */
 UNWIND_INLINE __u32 hotspot_find_sub(const struct hotspot_walk *w)
 {
-	for (__u32 i = 0; i < HOTSPOT_PROLOGUE; i++)
-		if (w->code[i] == 0x48 && (w->code[i + 1] | 2) == 0x83 && w->code[i + 2] == 0xec)
-			return i;
-	return HOTSPOT_PROLOGUE;
+	return hotspot_seek(w->code, HOTSPOT_PROLOGUE, 0xfffdff, 0xec8148);
 }
 
 /*
@@ -139,14 +145,9 @@ UNWIND_INLINE __u32 hotspot_find_sub(const struct hotspot_walk *w)
  */
 UNWIND_INLINE __u32 hotspot_find_move(const struct hotspot_walk *w, __u32 from)
 {
-	const __u8 *code = &hotspot_code(w, from);
-
 	if (from >= HOTSPOT_DROPS)
 		return from;
-	for (__u32 i = 0; i < HOTSPOT_DROPS; i++)
-		if ((hotspot_four_bytes(code + i) & 0xd7ffff) == 0xc48348)
-			return from + i;
-	return HOTSPOT_DROPS;
+	return from + hotspot_seek(&hotspot_code(w, from), HOTSPOT_DROPS, 0xd7ffff, 0xc48348);
 }
 
 /* Adds to w->moved what the instruction at that offset drops; w->dropped is the maximum. */
