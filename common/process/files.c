@@ -254,15 +254,14 @@ static struct file *get_opened(struct files *files, const struct mapping *m, con
 static struct file *get_copy(struct files *files, pid_t pid, const struct mapping *m)
 {
 	struct file *file = get_unopened(files, m);
-	uint64_t now_ns = clock_now_ns();
 	struct stat st;
 	int pin_fd, fd;
 
-	if (file->tried_ns && now_ns - file->tried_ns < TRY_AGAIN_NS)
+	if (file->tried_ns && clock_now_ns() - file->tried_ns < TRY_AGAIN_NS)
 		return file;
-	file->tried_ns = now_ns;
 	fd = mapfile_copy(pid, m, COPIES_BYTES - files->copies_bytes, &st, &pin_fd);
 	if (fd < 0) {
+		file->tried_ns = clock_now_ns(); /* after the attempt, which may have taken long */
 		file->open_error = fd;
 		return file;
 	}
