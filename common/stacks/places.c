@@ -174,7 +174,7 @@ void places_release(struct places *places, struct known_place *known)
 void places_end_report(struct places *places)
 {
 	for_each_element(struct known_place, known, next, link, &places->table)
-		if (known->is_unanswered ||
+		if (known->may_change ||
 		    ((known->place.is_made || usyms_is_jit(&known->place.location)) &&
 		     !known->place.location.made))
 			drop_frames(known);
@@ -331,6 +331,7 @@ static void set_kernel_frame(struct places *places, struct known_place *known,
 					     .image = places->with_addresses ? &kernel : NULL });
 	set_frames(known, &list);
 	known->is_own = sym->name && is_own_program(places, sym);
+	known->may_change = !sym->name || (!known->is_own && ksym_may_change(sym->name));
 	free(name);
 }
 

@@ -40,6 +40,7 @@ struct known_place {
 	uint16_t n_frames;
 	bool is_own;			   /* belongs to one of the tracer's own BPF programs */
 	bool is_unanswered;		   /* the kernel query failed: look up again */
+	bool may_change;		   /* no name, or another's BPF program: likewise */
 	const struct frame *const *frames; /* leaf first; NULL: not looked up yet */
 	const struct frame *only_frame;	   /* space for `frames`, since most locations have one */
 };
@@ -70,7 +71,7 @@ void places_look_up_leaving(struct places *places);
 /* Looks up a location's frames, unless it has them; they stay until the report ends. */
 void place_look_up(struct places *places, struct known_place *known);
 
-/* Ends a report. Drops names of JIT code, which may change before the next one. */
+/* Ends a report. Drops names that may change before the next one: of JIT code and BPF programs. */
 void places_end_report(struct places *places);
 
 #endif

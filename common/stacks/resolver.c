@@ -730,7 +730,7 @@ static void look_up(struct resolver *resolver, struct interned_stack *stack)
 	}
 	if (stack->kind == STACK_KERNEL && !stack->is_trimmed)
 		stack->n_trimmed = count_tracer_frames(resolver, stack);
-	stack->is_trimmed = is_answered;
+	stack->is_trimmed |= is_answered;
 }
 
 static void list_frame(struct resolver *resolver, size_t n, const struct frame *frame)

@@ -108,6 +108,12 @@ bool ksym_is_program(const char *name)
 	       strchr("_", name[prefix + 16]);
 }
 
+bool ksym_may_change(const char *name)
+{
+	return ksym_is_program(name) || has_prefix(name, "bpf_trampoline_") ||
+	       has_prefix(name, "bpf_dispatcher_");
+}
+
 /*
  * Matches the frames between the traced code and the first address that bpf_get_stack() records:
  * the glue of the tracepoint, the functions that run a program (JITed, through a trampoline,

@@ -29,6 +29,9 @@ bool ksyms_find(const struct ksyms *ks, uint64_t addr, struct ksym *sym);
 /* Returns true for the name of a JITed BPF program, the tracer's or another one. */
 bool ksym_is_program(const char *name);
 
+/* Returns true for a name of code that is loaded for a while: a BPF program or its trampoline. */
+bool ksym_may_change(const char *name);
+
 /*
  * Returns true for kernel functions that run a tracer's BPF program: bpf_trace_run*, __traceiter_*,
  * bpf_trampoline_*, ...

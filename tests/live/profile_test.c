@@ -380,8 +380,8 @@ static void set_files(const struct proc *tool, rlim_t n)
 #define UNNAMED "\"0xffff"
 
 /*
- * The number of kernel addresses in one JSON text without a name that have none in another, either.
- * Addresses that only the other has may be those of BPF programs of others, which come and go.
+ * Counts kernel addresses without a name in one JSON text that have none in another, either. New
+ * ones in the other do not count: BPF programs of other tracers come and go.
  */
 static int still_unnamed(const char *before, const char *after)
 {
@@ -418,6 +418,35 @@ TEST(names_of_the_kernel_that_could_not_be_had_are_asked_for_again)
 	tool_stop(tool);
 	CHECK_HAS(tool->out + before, "pipe_");
 	CHECK_EQ(still_unnamed(unnamed, tool->out + before), 0);
+}
+
+static void wait_for_name(struct proc *tool, const char *name)
+{
+	for (int i = 0; i < 20 && !strstr(tool->out, name); i++)
+		wait_for_reports(tool, 1);
+	CHECK_HAS(tool->out, name);
+}
+
+/* Another BPF program can be loaded where one was freed. */
+TEST(a_kernel_address_has_the_name_that_it_has_now)
+{
+	struct proc *work = work_start("reloads");
+	struct proc *tool = tool_start("profile", "-K", "-F", "1999", "--format", "json",
+				       "--interval", "300ms", "-p", pid_text(work->pid));
+	const char *second;
+
+	work_go(work);
+	wait_for_name(tool, "_reloads_first\"");
+	work_go(work);
+	CHECK(proc_wait_for(work, " at "));
+	if (work_value(work->out, NULL, "at"))
+		wait_for_name(tool, "_reloads_second\"");
+	work_do(work);
+	tool_stop(tool);
+	if (!work_value(work->out, NULL, "at"))
+		SKIP("no program could be loaded at the address of another");
+	second = strstr(tool->out, "_reloads_second\"");
+	CHECK(!second || !strstr(second, "_reloads_first\""));
 }
 
 /* In many calls that have the CPU for themselves: no BPF program runs meanwhile. */

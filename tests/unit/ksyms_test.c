@@ -112,6 +112,10 @@ TEST(knows_the_tracers_frames)
 	CHECK(!ksym_is_program("bpf_prog_load"));
 	CHECK(!ksym_is_program("bpf_prog_6deef7357e7b453"));
 	CHECK(!ksym_is_program("bpf_prog_6deef7357e7b4530x"));
+	CHECK(ksym_may_change("bpf_prog_6deef7357e7b4530_sched_switch"));
+	CHECK(ksym_may_change("bpf_trampoline_6442532816"));
+	CHECK(!ksym_may_change("bpf_prog_load"));
+	CHECK(!ksym_may_change("vfs_read"));
 	for (size_t i = 0; i < ARRAY_SIZE(tracer); i++)
 		if (!ksym_is_tracer(tracer[i]))
 			UNIT_FAIL("not taken for the tracer's: %s", tracer[i]);
