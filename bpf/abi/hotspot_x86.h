@@ -124,7 +124,7 @@ UNWIND_INLINE bool hotspot_is_frameless_stub(const struct hotspot_walk *w)
 	return a == 0x4d && b == 0x89 && (c & 0x3f) == 0x17 && hotspot_code(w, 7) == 0xe9;
 }
 
-/* Returns the offset of the first of n places where four bytes have a value; n: none. */
+/* Returns the first of n offsets at which four bytes, masked, are the value; n: none. */
 UNWIND_INLINE __u32 hotspot_seek(const __u8 *code, __u32 n, __u32 mask, __u32 value)
 {
 	for (__u32 i = 0; i < n; i++)

@@ -248,8 +248,8 @@ TEST_UNLESS(cgroups_lack, a_unit_that_is_restarted_is_traced)
 }
 
 /*
- * It waits since before the tool has seen the new cgroup, and doesn't wake up. The tool is stopped
- * until it is there, since who comes later is seen when it wakes up.
+ * The process waits before the tool sees the new cgroup, and doesn't wake up. The tool is stopped
+ * until the process is in the cgroup: one that is moved later is seen only when it wakes up.
  */
 static void check_waiting(const char *name, const char *option)
 {

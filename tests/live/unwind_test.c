@@ -127,7 +127,7 @@ static void check_musl(const char *program, const char *thread, const char *fram
 		trace_tool("profile", work_start_argv(ARGV(program, "700", thread)), AUTO);
 
 	check_complete(tool, "trap", frames);
-	check_told_percent(tool, at_size(95, 90)); /* it writes and exits in such code, too */
+	check_told_percent(tool, at_size(95, 90)); /* write() and exit() lack it, too */
 }
 
 TEST(threads_and_signals_of_musl_are_complete)

@@ -4,7 +4,6 @@
 #include "unit.h"
 
 #define SEC(name)
-#define barrier_var(var) __asm__ volatile("" : "+r"(var))
 
 struct task_state {
 	__u64 cut_ns, wake_ns;
