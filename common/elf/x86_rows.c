@@ -147,6 +147,8 @@ static bool may_write(const struct step *step, uint8_t reg)
 			return false; /* test, cmp */
 		if ((insn->opcode == 0x81 || insn->opcode == 0x83) && operation(step) == 7)
 			return false;
+		if ((insn->opcode | 1) == 0xf7 && (operation(step) | 1) != 3)
+			return false; /* test, and what writes rax and rdx */
 		return is_on_register(step, reg) ||
 		       ((insn->opcode < 0x40 || insn->opcode == 0x8b || insn->opcode == 0x8d ||
 			 insn->opcode == 0x63 || insn->opcode == 0x87) &&

@@ -78,6 +78,13 @@ static const struct {
 	  /* sub $24,%rsp; je 11; 6: add $24,%rsp; ret; 11: push %rax; pop %rax; jmp 6 */
 	  { CODE("\x48\x83\xec\x18\x74\x05\x48\x83\xc4\x18\xc3\x50\x58\xeb\xf7") },
 	  "sp+8; 4 sp+32; 10 sp+8; 11 sp+32; 12 sp+40; 13 sp+32" },
+	{ "a test of rsp, and a division, leave the stack as it is",
+	  /* test $15,%esp; je 14: sub $8,%rsp; div %esp; add $8,%rsp; 14: ret */
+	  { CODE("\xf7\xc4\x0f\0\0\0\x74\x0a\x48\x83\xec\x08\xf7\xf4\x48\x83\xc4\x08\xc3") },
+	  "sp+8; 12 sp+16; 18 sp+8" },
+	{ "a negated stack pointer is unknown",
+	  { CODE("\xf7\xdc\x90\xc3") }, /* neg %esp; nop; ret */
+	  "sp+8; 2 -" },
 	{ "a return with something on the stack contradicts all code of its entry",
 	  { CODE("\x53\x50\x58\xc3") }, /* push %rbx; push %rax; pop %rax; ret */
 	  "-" },
