@@ -15,8 +15,9 @@
 /* A decoded instruction of any machine. */
 struct step {
 	size_t bytes;	  /* length; 0: unknown instruction */
-	int64_t distance; /* distance of a conditional branch, in bytes; 0: other */
+	int64_t distance; /* distance of a branch, in bytes; 0: a call, or other */
 	bool is_end;
+	bool is_return;
 	bool is_call;
 	bool is_padding;
 };
@@ -56,9 +57,10 @@ static struct step read_x86(const uint8_t *code, size_t size)
 	if (insn.is_vex || insn.map > X86_MAP_0F)
 		return step;
 	step.is_end = is_x86_end(&insn);
+	step.is_return = insn.map == X86_MAP_ONE && (insn.opcode & ~1) == 0xc2;
 	step.is_call = x86_is_call(&insn);
 	step.is_padding = is_x86_nop(&insn);
-	if (insn.is_relative && !step.is_end && !step.is_call)
+	if (insn.is_relative && !step.is_call)
 		step.distance = (int64_t)insn.bytes + insn.relative;
 	return step;
 }
@@ -75,9 +77,10 @@ static struct step read_arm64(const uint8_t *code, size_t size)
 	word = load_u32(code);
 	step.bytes = sizeof(word);
 	step.is_end = arm64_ends_path(word);
+	step.is_return = arm64_is_return(word);
 	step.is_call = arm64_is_call(word);
 	step.is_padding = word == ARM64_NOP;
-	if (!step.is_end && !step.is_call)
+	if (!step.is_call)
 		step.distance = arm64_branch_distance(word) * ARM64_INSN_BYTES;
 	return step;
 }
@@ -91,12 +94,13 @@ static struct step read_step(const uint8_t *code, size_t size, uint16_t machine)
 	return machine == EM_AARCH64 ? read_arm64(code, size) : (struct step){};
 }
 
-/* Returns the farthest branch target so far; targets outside of the code are other functions'. */
-static size_t farther(size_t reach, size_t at, int64_t distance, size_t size)
+/* Returns the farthest target of conditional branches; those outside are other functions'. */
+static size_t farther(size_t reach, size_t at, const struct step *step, size_t size)
 {
-	size_t target = at + (size_t)distance;
+	size_t target = at + (size_t)step->distance;
 
-	return distance > 0 && target < size && target > reach ? target : reach;
+	return !step->is_end && step->distance > 0 && target < size && target > reach ? target
+										      : reach;
 }
 
 size_t code_end(const uint8_t *code, size_t size, uint16_t machine)
@@ -109,11 +113,27 @@ size_t code_end(const uint8_t *code, size_t size, uint16_t machine)
 
 		if (!step.bytes || (step.is_padding && is_behind_call))
 			break;
-		reach = farther(reach, at, step.distance, size);
+		reach = farther(reach, at, &step, size);
 		at += step.bytes;
 		if (step.is_end && reach < at)
 			break;
 		is_behind_call = step.is_call;
 	}
 	return at ? at : 1;
+}
+
+struct code_path code_path(const uint8_t *code, size_t size, uint16_t machine)
+{
+	struct code_path path = {};
+	struct step step;
+
+	for (size_t at = 0; at < size; at += step.bytes) {
+		step = read_step(code + at, size - at, machine);
+		if (step.is_end && step.distance)
+			path.jump = (int64_t)at + step.distance;
+		path.is_return = step.is_return;
+		if (!step.bytes || step.is_end)
+			break;
+	}
+	return path;
 }

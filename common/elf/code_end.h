@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Finds the end of a function whose symbol has no size, as in hand-written assembly, by decoding
- * its instructions.
+ * Follows code by decoding its instructions: to the end of a function whose symbol has no size, as
+ * in hand-written assembly, or to where it jumps. machine: EM_X86_64 or EM_AARCH64.
  */
 #ifndef CODE_END_H
 #define CODE_END_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,9 +16,17 @@
 /*
  * Returns how many of a function's first `size` bytes certainly belong to it: up to the end of an
  * instruction that never falls through, such as a return or a jump, and that no earlier branch
- * jumps over. Stops before instructions that it can't decode; returns at least 1. machine:
- * EM_X86_64 or EM_AARCH64; others yield 1.
+ * jumps over. Stops before instructions that it can't decode; returns at least 1. Other
+ * machines yield 1.
  */
 size_t code_end(const uint8_t *code, size_t size, uint16_t machine);
+
+/* How code ends that runs without a conditional branch taken. */
+struct code_path {
+	int64_t jump;	/* where it jumps to, relative to its beginning; 0: it ends otherwise */
+	bool is_return; /* it returns */
+};
+
+struct code_path code_path(const uint8_t *code, size_t size, uint16_t machine);
 
 #endif

@@ -69,3 +69,38 @@ TEST(arm64_code_ends_likewise)
 	CHECK_EQ(END_ARM64(BL, NOP, RET), 1);
 	CHECK_EQ(END_ARM64(0xd4000001, 0, RET), 2); /* svc #0; udf #0 */
 }
+
+/* "to N", "returns" or "-": how code ends. */
+static const char *path_of(const void *code, size_t bytes, uint16_t machine)
+{
+	struct code_path path = code_path(code, bytes, machine);
+
+	if (path.is_return)
+		return "returns";
+	return path.jump ? PRINTED(f, fprintf(f, "to %lld", (long long)path.jump)) : "-";
+}
+
+TEST(code_is_followed_to_a_jump_or_return)
+{
+	static const struct {
+		const char *name, *code;
+		size_t bytes;
+		const char *path;
+	} cases[] = {
+#define CASE(name, code, path) { name, code, sizeof(code) - 1, path }
+		CASE("a jump", "\x90\xeb\x02", "to 5"),
+		CASE("a far jump, back", "\xe9\xf0\xff\xff\xff\xc3", "to -11"),
+		CASE("a return", "\x90\xc3\xeb\x02", "returns"),
+		CASE("one that removes arguments", "\xc2\x08\x00", "returns"),
+		CASE("a conditional jump is not taken", "\x74\x10\xe8\0\0\0\0\xeb\x02", "to 11"),
+		CASE("a jump by a register", "\xff\xe0\xc3", "-"),
+		CASE("what is not understood", "\x90\x06\xc3", "-"),
+		CASE("nothing ends it", "\x90\x90", "-"),
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		CHECK_CASE_STR(cases[i].name, path_of(cases[i].code, cases[i].bytes, EM_X86_64),
+			       cases[i].path);
+	CHECK_STR(path_of((const uint32_t[]){ NOP, BL, 0x14000003 }, 12, EM_AARCH64), "to 20");
+	CHECK_STR(path_of((const uint32_t[]){ 0xb4000040, RET }, 8, EM_AARCH64), "returns");
+}

@@ -254,7 +254,7 @@ struct compiled_block {
 	uint64_t method, code_begin, code_end; /* fields of the blob */
 	uint32_t id, complete, pcs, scopes, methods, end;
 	uint8_t code[32];
-	int32_t description[4];
+	int32_t description[8];
 	uint64_t outer, inner;
 	uint8_t numbers[8]; /* at 1: the method itself; at 4: the inlined one, called by it */
 };
@@ -296,7 +296,8 @@ static void compile_block(void)
 		.scopes = BLOB_OFFSET(numbers),
 		.methods = BLOB_OFFSET(outer),
 		.end = BLOB_OFFSET(outer),
-		.description = { 16, 4 },
+		.code = { [10] = 0xc3, [20] = 0xc3, [22] = 0xeb, 0xf4, 0xe9, 0, 1, 0, 0 },
+		.description = { 16, 4, 0, 0, 33, 0 },
 		.outer = OUTER,
 		.inner = INNER,
 		.numbers = { 0, 0, 1, 6, 1, 2, 9 },
@@ -319,6 +320,9 @@ TEST(inlined_methods_are_those_of_the_next_described_instruction)
 		{ 12, false, 7, 2 }, /* interrupted */
 		{ 4, false, 7, 1 },  /* the frame is being made */
 		{ 20, false, 7, 1 }, /* it returns */
+		{ 10, false, 7, 1 }, /* likewise, before the instruction that is described next */
+		{ 22, true, 7, 2 },  /* a slow path jumps back to 12 */
+		{ 24, true, 7, 1 },  /* another one leaves the method */
 		{ 16, true, 8, 0 },  /* freed, and another method is there */
 	};
 	struct hotspot_vm vm = vm_of_block();

@@ -3,6 +3,8 @@
 
 #include "base/load.h"
 #include "base/peek.h"
+#include "elf/code_end.h"
+#include "elf/elf64.h"
 #include "runtimes/hotspot/blob.h"
 #include "runtimes/hotspot/method.h"
 #include "runtimes/hotspot/scopes.h"
@@ -10,6 +12,8 @@
 #define SCOPE_BYTES	 16 /* three numbers */
 #define DESCRIPTIONS_MAX (1U << 20)
 #define READ_AT_ONCE	 128
+#define PATH_BYTES	 1024 /* of code that is followed at once */
+#define JUMPS_MAX	 8
 
 /* struct PcDesc. */
 struct description {
@@ -119,6 +123,47 @@ static bool find_description(pid_t pid, const struct tables *tables, int32_t pc,
 	return false;
 }
 
+/* Follows a jump in the code, from *at on. False: it leads out, or the method returns. */
+static bool follow_jump(pid_t pid, const struct hotspot_blob *blob, size_t bytes, int32_t *at)
+{
+	uint8_t code[PATH_BYTES];
+	size_t n = peek(pid, blob->begin + (uint64_t)*at, code,
+			bytes < sizeof(code) ? bytes : sizeof(code));
+	struct code_path path = code_path(code, n, elf64_own_machine());
+	uint64_t target = (uint64_t)(*at + path.jump);
+
+	if (path.is_return || target >= blob->end - blob->begin)
+		return false;
+	*at = (int32_t)target;
+	return true;
+}
+
+/*
+ * Finds the next description that is reached without a conditional branch: slow paths are at the
+ * end of the code, without descriptions of their own, and jump back. False: none.
+ */
+static bool find_next(pid_t pid, const struct hotspot_blob *blob, const struct tables *tables,
+		      int32_t at, struct description *found)
+{
+	bool is_found = false;
+
+	for (int i = 0; i < JUMPS_MAX; i++) {
+		int32_t from = at;
+		size_t bytes = blob->end - blob->begin - (uint64_t)at;
+
+		is_found = find_description(pid, tables, at, found) && found->scope;
+		if (is_found)
+			bytes = (size_t)(found->pc - at);
+		if (!bytes)
+			break;
+		if (!follow_jump(pid, blob, bytes, &at))
+			return false;
+		if (at == from)
+			break;
+	}
+	return is_found;
+}
+
 /* Reads a scope. Returns its caller's; 0: it is the outermost one. */
 static int32_t read_scope(const struct hotspot_vm *vm, pid_t pid, const struct tables *tables,
 			  int32_t at, struct hotspot_scope *scope)
@@ -182,7 +227,7 @@ size_t hotspot_scopes_find(const struct hotspot_vm *vm, pid_t pid,
 	scopes[0] = (struct hotspot_scope){ compiled->method, -1 };
 	at = (int32_t)(pc - blob.begin);
 	if ((!is_return && at < blob.frame_complete) ||
-	    !find_description(pid, &tables, at, &description))
+	    !find_next(pid, &blob, &tables, at, &description))
 		return 1; /* the method begins or ends: it runs no inlined method */
 	n = read_scopes(vm, pid, &tables, description.scope, scopes, max);
 	return n && scopes[n - 1].method == compiled->method ? n : 0;
