@@ -165,6 +165,22 @@ UNWIND_INLINE void hotspot_follow_move(struct hotspot_walk *w, __u32 at)
 		w->dropped = w->moved;
 }
 
+/* Returns the number of bytes that a slow path has pushed, by the "pop"s from an offset on. */
+UNWIND_INLINE __u32 hotspot_pushed_bytes(const struct hotspot_walk *w, __u32 at)
+{
+	__u32 bytes = 0;
+
+	for (int i = 0; i < HOTSPOT_POPS; i++) {
+		if (hotspot_code(w, at) == 0x41)
+			at++;
+		if ((hotspot_code(w, at) & 0xf8) != 0x58 || hotspot_code(w, at) == 0x5d)
+			break;
+		at++;
+		bytes += 8;
+	}
+	return bytes;
+}
+
 /*
  * Sets w->dropped to the bytes that the body has pushed, by the code that drops them: "pop"s, and
  * the most that "add n,%rsp" drops in excess of "sub n,%rsp". Before "pop %rbp", "add" removes the
@@ -174,8 +190,12 @@ UNWIND_INLINE void hotspot_find_dropped(struct unwind_state *s, struct hotspot_w
 {
 	__u32 first = hotspot_four_bytes(w->code), at = 0;
 
-	/* pop %rax, or "fldcw (%rsp)" before it */
-	w->moved = (first & 0xff) == 0x58 || first == 0x58242cd9 ? 8 : 0;
+	if (first == 0x58242cd9) /* fldcw (%rsp); pop %rax */
+		at = 3;
+	else if ((first & 0xff) == 0xe8) /* call */
+		at = 5;
+	w->moved = (__s32)hotspot_pushed_bytes(w, at);
+	at = 0;
 	w->dropped = w->moved;
 	for (int i = 0; i < HOTSPOT_MOVES; i++) {
 		at = hotspot_run_loop(s, w, HOTSPOT_FIND_MOVE, at);
@@ -245,22 +265,6 @@ UNWIND_INLINE void hotspot_judge(struct unwind_state *s, struct hotspot_walk *w)
 		hotspot_judge_body(w, hotspot_run_loop(s, w, HOTSPOT_RETURNS, 0),
 				   hotspot_code(w, 0) == 0x5d &&
 					   hotspot_run_loop(s, w, HOTSPOT_RETURNS, 1));
-}
-
-/* Returns the number of bytes that a slow path has pushed, by the "pop"s after its call. */
-UNWIND_INLINE __u32 hotspot_pushed_bytes(const struct hotspot_walk *w)
-{
-	__u32 at = 0, bytes = 0;
-
-	for (int i = 0; i < HOTSPOT_POPS; i++) {
-		if (hotspot_code(w, at) == 0x41)
-			at++;
-		if ((hotspot_code(w, at) & 0xf8) != 0x58 || hotspot_code(w, at) == 0x5d)
-			break;
-		at++;
-		bytes += 8;
-	}
-	return bytes;
 }
 
 /* Returns true after x87 code's call of a routine: the result goes to memory, and to the FPU. */
@@ -369,7 +373,7 @@ UNWIND_INLINE void hotspot_judge_caller(struct unwind_state *s, struct hotspot_w
 	if (unwind_read(s, w->code, HOTSPOT_CODE_BYTES, s->ip))
 		w->to_cfa += w->layout.has_x87 && hotspot_is_x87(w)
 				     ? hotspot_run_loop(s, w, HOTSPOT_FIND_SAVED, 0)
-				     : hotspot_pushed_bytes(w);
+				     : hotspot_pushed_bytes(w, 0);
 }
 
 UNWIND_INLINE __u32 hotspot_loop(struct unwind_state *s, struct hotspot_walk *w, __u32 loop,

@@ -212,6 +212,27 @@ TEST_UNLESS(java_lacks, stacks_whose_inlined_methods_are_gone_count_as_lacking_s
 	CHECK(said && strtod(strchr(said, ':') + 1, NULL) <= 100 - 100 * lacking / all + 0.01);
 }
 
+/*
+ * C1's checks of types and its handling of exceptions call stubs that have no frame of their own,
+ * with something pushed on the method's. No method of these is inlined, so none can be unknown.
+ */
+TEST_UNLESS(java_lacks, stacks_in_stubs_without_a_frame_are_complete)
+{
+	struct proc *tool = tool_run("profile", "-U", "-f", "-F", "999", "--", "/usr/bin/java",
+				     "-XX:TieredStopAtLevel=1", "-cp", work_path("levels.jar"),
+				     "Levels", "check");
+	uint64_t all = folded_sum(tool->out, "check", NULL),
+		 whole = folded_sum_with(tool->out, "check", ";Levels.check;");
+
+	CHECK(folded_sum_with(tool->out, "check", ";Levels.kinds;") > 0);
+	CHECK(folded_sum_with(tool->out, "check", "slow_subtype_check") > 0);
+	CHECK(folded_sum_with(tool->out, "check", "unwind_exception") > 0);
+	CHECK_EQ(folded_sum_with(tool->out, "check", ";[unknown]"), 0);
+	if ((all - whole) * 10 > all)
+		UNIT_FAIL("%llu of %llu stacks are incomplete", (unsigned long long)(all - whole),
+			  (unsigned long long)all);
+}
+
 /* The loader walks the stacks of threads that were blocked when tracing began. */
 TEST_UNLESS(java_lacks, threads_of_java_that_wait_have_its_methods)
 {

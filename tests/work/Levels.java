@@ -9,8 +9,8 @@ import java.util.function.*;
  * A program whose stacks show a missing or doubled frame: each method of level n calls one of level
  * (n + 1) % 3. It allocates, throws, locks, copies, reflects, and loads a class repeatedly. Then
  * it waits, in an object, parked and asleep; or ends, with the second argument "end". With "virtual",
- * the threads are a hundred virtual ones, which also sleep and yield at any depth. With "replace", classes
- * take the place of others instead.
+ * the threads are a hundred virtual ones, which also sleep and yield at any depth. Instead, classes
+ * take the place of others with "replace", are freed with "free"; types are checked with "check".
  */
 public class Levels {
     public interface Step { int go(Run r, int n); }
@@ -171,6 +171,22 @@ public class Levels {
         }
     }
 
+    /** Methods whose code calls stubs that have no frame, in C1's code, and describes hardly an instruction. */
+    static int kinds(Object o) {
+        return (o instanceof Comparable ? 1 : 0) + (o instanceof CharSequence ? 2 : 0) + (o instanceof Cloneable ? 4 : 0) +
+            (o instanceof List ? 8 : 0) + (o instanceof RandomAccess ? 16 : 0);
+    }
+    static final RuntimeException thrown = new RuntimeException();
+    static int fail(int n) { if (n == 0) throw thrown; return fail(n - 1) + 1; }
+    static int check(Object o, int n) { try { return kinds(o) + fail(n); } catch (RuntimeException e) { return n; } }
+    static void check(long end) {
+        Object[] objects = { "text", 1, new ArrayList<Object>(), new int[1], new HashMap<Object, Object>() };
+        int sum = 0;
+        for (int i = 0; System.nanoTime() < end; i++)
+            for (Object o : objects) sum += kinds(o) + (i % 3 == 0 ? check(o, 5) : 0);
+        sink = sum;
+    }
+
     static synchronized void waitInObject() throws InterruptedException { Levels.class.wait(); }
     static void waitInPark() { for (;;) LockSupport.park(); }
     static void waitAsleep() throws InterruptedException { Thread.sleep(1000000); }
@@ -203,6 +219,11 @@ public class Levels {
         }
         if (args[0].equals("free")) {
             free(System.nanoTime() + 4000000000L);
+            return;
+        }
+        if (args[0].equals("check")) {
+            long last = System.nanoTime() + 3000000000L;
+            start("check", () -> check(last)).join();
             return;
         }
         long end = System.nanoTime() + (long) (Double.parseDouble(args[0]) * 1e9);

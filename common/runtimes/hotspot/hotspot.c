@@ -50,29 +50,32 @@ static bool is_frameless(const struct hotspot_blob *blob)
 	       !strcmp(blob->name, "native signature handlers");
 }
 
-/* Returns true for the code of exceptions that is jumped to without a frame. */
-static bool is_jumped_to(const struct hotspot_blob *blob)
+/* Returns true if the name contains one of the parts, which end with NULL. */
+static bool is_named(const struct hotspot_blob *blob, const char *const parts[])
 {
-	return strstr(blob->name, "xception") && !strstr(blob->name, "throw_") &&
-	       !strstr(blob->name, "handle_exception") && !strstr(blob->name, "forward_exception");
+	while (*parts && !strstr(blob->name, *parts))
+		parts++;
+	return *parts;
 }
 
 /*
- * Returns true for stubs that are entered by a call. Others are jumped to from anywhere; adapters
- * move the return address; a continuation's stubs are on another stack.
+ * Returns true for stubs that are entered by a call, or as if by one. Others are jumped to from
+ * anywhere, such as most code of exceptions; adapters move the return address; a continuation's
+ * stubs are on another stack.
  */
 static bool is_wanted(const struct hotspot_blob *blob)
 {
-	static const char *const others[] = { "nmethod", "Interpreter",	 "I2C/C2I",    "afepoint",
-					      "Deopt",	 "UncommonTrap", "ontinuation" };
+	static const char *const others[] = { "nmethod", "Interpreter",	 "I2C/C2I",	"afepoint",
+					      "Deopt",	 "UncommonTrap", "ontinuation", NULL };
+	static const char *const entered[] = { "throw_", "handle_exception", "forward_exception",
+					       "unwind_exception", NULL };
+	static const char *const frameless[] = { "barrier_slow",     "flush_icache",
+						 "jni_fast_",	     "slow_subtype_check",
+						 "unwind_exception", NULL };
 
-	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-		if (strstr(blob->name, others[i]))
-			return false;
-	if (is_jumped_to(blob))
+	if (is_named(blob, others) || (strstr(blob->name, "xception") && !is_named(blob, entered)))
 		return false;
-	return blob->frame_bytes || strstr(blob->name, "barrier_slow") ||
-	       strstr(blob->name, "flush_icache") || strstr(blob->name, "jni_fast_") ||
+	return blob->frame_bytes || is_named(blob, frameless) ||
 	       !strncmp(blob->name, "StubRoutines", 12) || is_frameless(blob);
 }
 
