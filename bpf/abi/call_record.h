@@ -59,6 +59,7 @@ struct call_cell {
 
 struct call_label {
 	char comm[TASK_COMM_LEN];
+	bool has_ended; /* the process: another one may have its pid now */
 };
 
 #define CALL_STACK_DEPTH 64

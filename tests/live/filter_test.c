@@ -3,10 +3,8 @@
  * Which tasks are traced, live: each filter in each kind of tool. Two workloads of one kind do the
  * same at the same time, and only one of them may be seen.
  */
-#include <linux/sched.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 
 #include "live.h"
 
@@ -108,10 +106,7 @@ TEST(a_list_of_processes_is_traced)
 /* A process of that very number, which naps and works for a while. Waited for here. */
 static bool run_stranger(pid_t pid)
 {
-	struct clone_args args = { .exit_signal = SIGCHLD,
-				   .set_tid = (uintptr_t)&pid,
-				   .set_tid_size = 1 };
-	pid_t child = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+	pid_t child = fork_as(pid);
 
 	if (child < 0)
 		return false;

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <linux/filter.h>
+#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <mntent.h>
 #include <poll.h>
@@ -503,6 +504,15 @@ void wait_for_reports(struct proc *tool, size_t n)
 	static const char start[] = "{\"type\":\"run\"";
 
 	wait_for_lines(tool, start, lines_with(tool->out, start) + n);
+}
+
+pid_t fork_as(pid_t pid)
+{
+	struct clone_args args = { .exit_signal = SIGCHLD,
+				   .set_tid = (uintptr_t)&pid,
+				   .set_tid_size = 1 };
+
+	return (pid_t)syscall(SYS_clone3, &args, sizeof(args));
 }
 
 void work_go(struct proc *p)

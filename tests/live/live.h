@@ -92,6 +92,9 @@ struct proc *work_start_in(setup_fn *setup, void *arg, const char *path, const c
 
 void work_go(struct proc *p);
 
+/* Like fork(), with that pid; -1: in use, or not permitted. */
+pid_t fork_as(pid_t pid);
+
 /* Waits for the workload's "@done", and until all its threads are blocked again. */
 void work_wait_done(struct proc *p);
 

@@ -4,7 +4,6 @@
  * by block and byte by byte.
  */
 #include <inttypes.h>
-#include <linux/sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -150,10 +149,7 @@ static pid_t pid_beside(pid_t pid)
 /* Executes something in a process of that pid. False: that can't be. */
 static bool execute_as(pid_t pid)
 {
-	struct clone_args args = { .exit_signal = SIGCHLD,
-				   .set_tid = (uintptr_t)&pid,
-				   .set_tid_size = 1 };
-	pid_t child = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+	pid_t child = fork_as(pid);
 
 	if (!child) {
 		execl("/bin/true", "true", (char *)NULL);

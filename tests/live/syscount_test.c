@@ -4,7 +4,11 @@
  * talk to us is left alone.
  */
 #include <ctype.h>
+#include <signal.h>
+#include <string.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "live.h"
 
@@ -505,7 +509,22 @@ TEST(processes_that_are_gone_have_their_last_name)
 	CHECK_CALLS(tool, truth_value(tool), 41);
 }
 
-/* Without the option there are 16384. */
+/* The sum of the last column in rows of a process name. */
+static unsigned long long calls_of(const char *text, const char *comm)
+{
+	unsigned long long sum = 0;
+	const char *end;
+
+	for (; (end = strchr(text, '\n')); text = end + 1) {
+		const char *at = memmem(text, (size_t)(end - text), comm, strlen(comm));
+
+		if (at)
+			sum += strtoull(memrchr(at, ' ', (size_t)(end - at)), NULL, 10);
+	}
+	return sum;
+}
+
+/* Without the option there are 16384. Processes that had the same pid share a row. */
 TEST(there_are_as_many_names_as_rows)
 {
 	int n_children = at_size(20000, 100);
@@ -513,8 +532,35 @@ TEST(there_are_as_many_names_as_rows)
 				     "65536", "--syscall", "exit_group", "--", work_path("calls"),
 				     "sharing", text_of("%d", n_children));
 
-	CHECK_CALLS(tool, lines_with(tool->out, " calls "), n_children + 1);
+	CHECK_CALLS(tool, calls_of(tool->out, " calls "), n_children + 1);
 	CHECK_LACKS(tool->out, "[unknown]");
+}
+
+/* The kernel gives a pid to another process after the traced one has ended. */
+TEST(a_process_that_took_over_a_pid_gives_no_name)
+{
+	struct proc *first = work_start("calls", "plain", "41"),
+		    *second = work_start("calls", "plain", "43");
+	struct proc *tool = tool_start("syscount", "-P", "-T", "99", "-p",
+				       text_of("%d,%d", first->pid, second->pid));
+	pid_t stranger;
+
+	work_do(first);
+	proc_kill(first);
+	stranger = fork_as(first->pid);
+	if (stranger < 0)
+		SKIP("can't choose a pid");
+	if (!stranger) {
+		prctl(PR_SET_NAME, "stranger");
+		raise(SIGSTOP);
+	}
+	CHECK_EQ(waitpid(stranger, NULL, WUNTRACED), stranger);
+	work_do(second);
+	tool_stop(tool);
+	kill(stranger, SIGKILL);
+	waitpid(stranger, NULL, 0);
+	CHECK_EQ(lines_with(tool->out, " calls "), 2);
+	CHECK_LACKS(tool->out, "stranger");
 }
 
 TEST(processes_and_calls_are_counted_together)

@@ -215,10 +215,11 @@ static void stop_calls(struct run *run)
 static void comm_of(void *arg, uint32_t tgid, char *comm)
 {
 	const struct run *run = arg;
+	struct call_label label = { .comm = "[unknown]" };
 
-	if (process_comm((pid_t)tgid, comm, TASK_COMM_LEN + 1) &&
-	    bpf_map_lookup_elem(bpf_map__fd(map_find(run, "call_labels")), &tgid, comm))
-		snprintf(comm, TASK_COMM_LEN + 1, "[unknown]");
+	bpf_map_lookup_elem(bpf_map__fd(map_find(run, "call_labels")), &tgid, &label);
+	if (label.has_ended || process_comm((pid_t)tgid, comm, TASK_COMM_LEN + 1))
+		snprintf(comm, TASK_COMM_LEN + 1, "%.*s", TASK_COMM_LEN, label.comm);
 }
 
 static bool has_ended(void *arg, uint32_t tgid)
