@@ -3,6 +3,8 @@
  * User stacks of programs without frame pointers, live: each must be complete, from _start to the
  * innermost function, and named by the file that the process really has.
  */
+#include <sys/resource.h>
+
 #include "fuse.h"
 #include "live.h"
 
@@ -151,7 +153,8 @@ TEST(threads_and_signals_of_a_shared_musl_are_complete)
 /* Its functions have no unwind information: what their instructions do is followed. */
 static void check_functions_of_musl(const char *tool_name, const char *program)
 {
-	struct proc *tool = trace_tool(tool_name, work_start(program, "700"), AUTO);
+	struct proc *work = work_start(program, text_of("%d", at_size(2100, 700)));
+	struct proc *tool = trace_tool(tool_name, work, AUTO);
 
 	CHECK(folded_count(tool->out, NULL, "main;use_for;use_library") > 0);
 	check_told_percent(tool, at_size(97, 90));
@@ -369,9 +372,15 @@ TEST(waiting_for_a_vforked_child_is_complete)
 	check_told_complete(tool);
 }
 
+static bool join_cgroup_first(void *cgroup)
+{
+	return !setpriority(PRIO_PROCESS, 0, -20) && join_cgroup(cgroup);
+}
+
 /*
  * A program begins, loads its libraries and works while the loader has no CPU for all that. What
- * it needs to walk the stacks afterwards has been kept.
+ * it needs to walk the stacks afterwards has been kept, unless many others begin meanwhile: so it
+ * does not wait for a CPU.
  */
 static struct proc *trace_late(const char *const argv[], struct proc **work)
 {
@@ -379,7 +388,7 @@ static struct proc *trace_late(const char *const argv[], struct proc **work)
 	struct proc *tool = tool_start("profile", "-F", FREQUENCY, "--cgroup", cgroup);
 
 	kill(tool->pid, SIGSTOP);
-	*work = work_start_in(join_cgroup, (void *)cgroup, work_path(argv[0]), argv);
+	*work = work_start_in(join_cgroup_first, (void *)cgroup, work_path(argv[0]), argv);
 	work_do(*work);
 	kill(tool->pid, SIGCONT);
 	tool_stop(tool);
