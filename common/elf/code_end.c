@@ -24,28 +24,6 @@ struct step {
 
 /* ---- x86-64 ---- */
 
-static bool is_x86_end(const struct x86_insn *insn)
-{
-	if (insn->map == X86_MAP_0F)
-		return insn->opcode == 0x0b; /* ud2 */
-	switch (insn->opcode) {
-	case 0xc2: /* ret */
-	case 0xc3:
-	case 0xcc: /* int3 */
-	case 0xe9: /* jmp */
-	case 0xeb:
-	case 0xf4: /* hlt */
-		return true;
-	default: /* jmp through a register or memory */
-		return insn->opcode == 0xff && (insn->modrm >> 3 & 7) == 4;
-	}
-}
-
-static bool is_x86_nop(const struct x86_insn *insn)
-{
-	return insn->map == X86_MAP_0F ? insn->opcode == 0x1f : insn->opcode == 0x90;
-}
-
 static struct step read_x86(const uint8_t *code, size_t size)
 {
 	struct step step = {};
@@ -56,10 +34,10 @@ static struct step read_x86(const uint8_t *code, size_t size)
 	step.bytes = insn.bytes;
 	if (insn.is_vex || insn.map > X86_MAP_0F)
 		return step;
-	step.is_end = is_x86_end(&insn);
+	step.is_end = x86_ends_path(&insn);
 	step.is_return = insn.map == X86_MAP_ONE && (insn.opcode & ~1) == 0xc2;
 	step.is_call = x86_is_call(&insn);
-	step.is_padding = is_x86_nop(&insn);
+	step.is_padding = x86_is_nop(&insn);
 	if (insn.is_relative && !step.is_call)
 		step.distance = (int64_t)insn.bytes + insn.relative;
 	return step;

@@ -281,3 +281,27 @@ bool x86_is_call(const struct x86_insn *insn)
 	return insn->map == X86_MAP_ONE &&
 	       (insn->opcode == 0xe8 || (insn->opcode == 0xff && (insn->modrm >> 3 & 7) == 2));
 }
+
+bool x86_ends_path(const struct x86_insn *insn)
+{
+	if (insn->is_vex || insn->map != X86_MAP_ONE)
+		return !insn->is_vex && insn->map == X86_MAP_0F && insn->opcode == 0x0b; /* ud2 */
+	switch (insn->opcode) {
+	case 0xc2: /* ret */
+	case 0xc3:
+	case 0xcc: /* int3 */
+	case 0xe9: /* jmp */
+	case 0xeb:
+	case 0xf4: /* hlt */
+		return true;
+	default: /* jmp through a register or memory */
+		return insn->opcode == 0xff && (insn->modrm >> 3 & 7) == 4;
+	}
+}
+
+bool x86_is_nop(const struct x86_insn *insn)
+{
+	if (insn->map == X86_MAP_ONE) /* not "pause" */
+		return insn->opcode == 0x90 && !(insn->prefixes & X86_PREFIX_F3);
+	return insn->map == X86_MAP_0F && !insn->is_vex && insn->opcode == 0x1f;
+}

@@ -54,4 +54,10 @@ bool x86_rm_is_memory(const struct x86_insn *insn);
 /* Returns true for a near call, direct or by a register or memory. */
 bool x86_is_call(const struct x86_insn *insn);
 
+/* Returns true for instructions that never fall through: jumps, returns, hlt, int3, ud2. */
+bool x86_ends_path(const struct x86_insn *insn);
+
+/* Returns true for nops, which pad code. */
+bool x86_is_nop(const struct x86_insn *insn);
+
 #endif

@@ -85,15 +85,6 @@ static unsigned int opcode_register(const struct step *step)
 	return (step->insn.opcode & 7u) | (step->insn.rex & 1 ? 8u : 0u);
 }
 
-static bool ends_path(const struct step *step)
-{
-	if (step->insn.map == X86_MAP_0F && !step->insn.is_vex)
-		return step->insn.opcode == 0x0b; /* ud2 */
-	return is_between(step, 0xc2, 0xc3) || is_legacy(step, 0xe9) || is_legacy(step, 0xeb) ||
-	       is_legacy(step, 0xf4) || is_legacy(step, 0xcc) ||
-	       (is_legacy(step, 0xff) && operation(step) == 4);
-}
-
 /* Returns true for n(%rsp) with the offset in *at. */
 static bool is_at_sp(const struct step *step, int64_t *at)
 {
@@ -423,8 +414,8 @@ static void reach_successors(struct text *text, uint32_t at)
 	text->is_odd |= is_contradiction(&step, before);
 	if (step.insn.is_relative)
 		reach_target(text, at + step.insn.bytes + (uint64_t)(int64_t)step.insn.relative,
-			     is_call, ends_path(&step), after);
-	if (!ends_path(&step))
+			     is_call, x86_ends_path(&step.insn), after);
+	if (!x86_ends_path(&step.insn))
 		pass_on(text, at + step.insn.bytes, after);
 }
 
@@ -450,12 +441,6 @@ static void begin_at(struct text *text, size_t at, int32_t stack)
 }
 
 /* "pause" is a nop with a prefix, and is code. */
-static bool is_nop(const struct step *step)
-{
-	return (is_legacy(step, 0x90) && !(step->insn.prefixes & X86_PREFIX_F3)) ||
-	       (step->insn.map == X86_MAP_0F && step->insn.opcode == 0x1f);
-}
-
 /* Returns the length of a padding instruction; 0: not padding. */
 static size_t padding_bytes(const uint8_t *code, size_t bytes)
 {
@@ -465,7 +450,7 @@ static size_t padding_bytes(const uint8_t *code, size_t bytes)
 		return 1;
 	if (!x86_decode(&step.insn, code, bytes))
 		return 0;
-	if (is_legacy(&step, 0xf4) || is_legacy(&step, 0xcc) || is_nop(&step))
+	if (is_legacy(&step, 0xf4) || is_legacy(&step, 0xcc) || x86_is_nop(&step.insn))
 		return step.insn.bytes;
 	return 0;
 }
@@ -568,15 +553,16 @@ static bool leads_to_end(const struct text *text, size_t at)
 
 	if (!x86_decode(&step.insn, step.code, text->in->bytes - at))
 		return false;
-	if (ends_path(&step) && text->stacks[at] == STACK_AT_CALL && !is_legacy(&step, 0xf4) &&
-	    !is_legacy(&step, 0xcc) && step.insn.map == X86_MAP_ONE)
+	if (x86_ends_path(&step.insn) && text->stacks[at] == STACK_AT_CALL &&
+	    !is_legacy(&step, 0xf4) && !is_legacy(&step, 0xcc) && step.insn.map == X86_MAP_ONE)
 		return true;
 	next = at + step.insn.bytes;
 	after = stack_after(text->stacks[at], &step, text->in->has_frame);
 	if (step.insn.is_relative && !x86_is_call(&step.insn) &&
 	    is_proved_from(text, next + (uint64_t)(int64_t)step.insn.relative, after, false))
 		return true;
-	return !ends_path(&step) && is_proved_from(text, next, after, x86_is_call(&step.insn));
+	return !x86_ends_path(&step.insn) &&
+	       is_proved_from(text, next, after, x86_is_call(&step.insn));
 }
 
 /*
