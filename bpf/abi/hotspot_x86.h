@@ -24,6 +24,7 @@ enum hotspot_loop {
 	HOTSPOT_FIND_MOVE,
 	HOTSPOT_FOLLOW_MOVE,
 	HOTSPOT_FIND_SAVED,
+	HOTSPOT_COUNT_PUSHED,
 };
 
 /* Return registers of frame 0. */
@@ -194,7 +195,7 @@ UNWIND_INLINE void hotspot_find_dropped(struct unwind_state *s, struct hotspot_w
 		at = 3;
 	else if ((first & 0xff) == 0xe8) /* call */
 		at = 5;
-	w->moved = (__s32)hotspot_pushed_bytes(w, at);
+	w->moved = (__s32)hotspot_run_loop(s, w, HOTSPOT_COUNT_PUSHED, at);
 	at = 0;
 	w->dropped = w->moved;
 	for (int i = 0; i < HOTSPOT_MOVES; i++) {
@@ -373,7 +374,7 @@ UNWIND_INLINE void hotspot_judge_caller(struct unwind_state *s, struct hotspot_w
 	if (unwind_read(s, w->code, HOTSPOT_CODE_BYTES, s->ip))
 		w->to_cfa += w->layout.has_x87 && hotspot_is_x87(w)
 				     ? hotspot_run_loop(s, w, HOTSPOT_FIND_SAVED, 0)
-				     : hotspot_pushed_bytes(w, 0);
+				     : hotspot_run_loop(s, w, HOTSPOT_COUNT_PUSHED, 0);
 }
 
 UNWIND_INLINE __u32 hotspot_loop(struct unwind_state *s, struct hotspot_walk *w, __u32 loop,
@@ -388,6 +389,8 @@ UNWIND_INLINE __u32 hotspot_loop(struct unwind_state *s, struct hotspot_walk *w,
 		return hotspot_find_move(w, at);
 	case HOTSPOT_FIND_SAVED:
 		return hotspot_find_saved(s, w);
+	case HOTSPOT_COUNT_PUSHED:
+		return hotspot_pushed_bytes(w, at);
 	default:
 		hotspot_follow_move(w, at);
 		return 0;
