@@ -315,7 +315,28 @@ TEST_UNLESS(memleak_lacks, only_an_allocator_that_runs_before_its_probes_is_late
 
 	check_all_leaks(tool->out);
 	CHECK_LACKS(tool->err, late);
-	CHECK_HAS(tool_run("memleak", TEXT, "--", "env", program, "all", "1")->err, late);
+	CHECK_HAS(tool_run("memleak", TEXT, "--", "env", program, "grow", "200")->err, late);
+}
+
+/* The tool has no CPU while the program begins, leaks and ends. */
+TEST_UNLESS(memleak_lacks, a_program_that_ends_before_its_files_are_searched_is_told_of)
+{
+	const char *missed = "processes: 1 ended before all its files were searched";
+	struct proc *work = work_start("leaky", "exec", realpath_of(work_path("leaky_static")));
+	struct proc *tool = tool_start_on(work, "memleak", TEXT);
+
+	kill(tool->pid, SIGSTOP);
+	work_go(work);
+	wait_for_lines(work, "@ready", 2);
+	work_do(work);
+	close(work->in_fd);
+	work->in_fd = -1;
+	CHECK_EQ(proc_finish(work), 0);
+	kill(tool->pid, SIGCONT);
+	tool_finish(tool);
+	CHECK_EQ(held_by(tool->out, NULL).blocks, 0);
+	CHECK_HAS(tool->err, missed);
+	CHECK_LACKS(trace(work_start("leaky", "big", "1"), NULL)->err, "processes: ");
 }
 
 #define PRELOADED_TEST(name, library)                                                          \

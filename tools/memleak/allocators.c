@@ -523,6 +523,29 @@ int allocators_scan(struct allocators *a, pid_t pid, const struct allocators_req
 	return err ? err : (int)a->n_new;
 }
 
+/* By their paths: events may give an inode another number than /proc does (overlayfs). */
+static bool is_known(const struct allocators *a, const struct mapped_name *name)
+{
+	size_t n = file_path_length(name->path);
+
+	for (size_t i = 0; i < a->n_files; i++) {
+		const char *path = a->files[i].path;
+
+		if (file_path_length(path) == n && !strncmp(path, name->path, n))
+			return true;
+	}
+	return !name->ino;
+}
+
+bool allocators_know(const struct allocators *a, const struct maps *maps)
+{
+	size_t i = 0;
+
+	while (i < maps->count && is_known(a, maps->items[i].name))
+		i++;
+	return i == maps->count;
+}
+
 /* ---- release ---- */
 
 static bool is_mapped_in(const struct mappings *maps, const struct alloc_file *file)

@@ -20,6 +20,7 @@
 
 #include "abi/alloc.h"
 #include "probes/probe_place.h"
+#include "process/maps.h"
 
 struct file_probes;
 
@@ -75,6 +76,9 @@ struct allocators_request {
  * request->object is a path, or the name of a mapped file: "libfoo.so.1" or "libfoo".
  */
 int allocators_scan(struct allocators *a, pid_t pid, const struct allocators_request *request);
+
+/* Returns true if all of the mapped files have been searched. */
+bool allocators_know(const struct allocators *a, const struct maps *maps);
 
 /* Marks the files that the process maps now as used, for allocators_release(). */
 void allocators_mark(struct allocators *a, pid_t pid);

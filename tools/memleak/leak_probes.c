@@ -717,12 +717,14 @@ enum loop_verdict leak_probes_tick(struct leak_probes *probes)
 	return LOOP_STOP;
 }
 
-void leak_probes_end(struct leak_probes *probes, pid_t pid)
+bool leak_probes_end(struct leak_probes *probes, pid_t pid, const struct maps *maps)
 {
 	struct probed_process *process = find_process(probes, pid);
 
-	if (process)
-		process->has_exited = probes->has_changed = true;
+	if (!process)
+		return false;
+	process->has_exited = probes->has_changed = true;
+	return maps && !probes->request.object && !allocators_know(process->found, maps);
 }
 
 static void free_process(struct probed_process *process, struct leak_probes *probes)

@@ -58,8 +58,11 @@ const struct probed_process *leak_probes_find(const struct leak_probes *probes, 
 /* Returns the number of probed functions. */
 size_t leak_probes_count(const struct leak_probes *probes);
 
-/* Notes that a process has exited: files that only it had mapped will be released. */
-void leak_probes_end(struct leak_probes *probes, pid_t pid);
+/*
+ * Notes that a process has exited: files that only it had mapped will be released. Returns true if
+ * it ended before all files in `maps` (NULL: unknown) were searched.
+ */
+bool leak_probes_end(struct leak_probes *probes, pid_t pid, const struct maps *maps);
 
 /*
  * Releases files that no process maps; called a few times per second. Returns LOOP_STOP, after

@@ -39,6 +39,7 @@ struct leak_table {
 	struct go_heaps *heaps;	 /* NULL: the kernel is traced */
 	unsigned int n_left_out; /* untraced child processes */
 	unsigned int n_late;	 /* times that a running process loaded an allocator */
+	unsigned int n_missed;	 /* processes that ended before all their files were searched */
 	bool has_missed;	 /* probing a loaded library has failed */
 	int timer_fd;		 /* -1: no timer */
 	struct moment {
@@ -339,7 +340,16 @@ static void on_changed(pid_t pid, void *arg)
 
 static void on_exited(pid_t pid, void *arg)
 {
-	leak_probes_end(table_of(arg)->probes, pid);
+	struct leak_table *table = table_of(arg);
+	struct processes *processes = watch_processes(stacks_watch(arg));
+	const struct process *p = processes_find(processes, pid);
+	struct maps *maps = NULL;
+
+	if (p && leak_probes_find(table->probes, pid))
+		maps = processes_recall(processes, pid, p->exit_ns);
+	table->n_missed += leak_probes_end(table->probes, pid, maps);
+	if (maps)
+		maps_release(maps);
 }
 
 static void search_all(void *arg)
@@ -548,12 +558,16 @@ static void stop_table(struct run *run)
 /* Warns of allocators loaded late, and of untraced children, such as programs run by a script. */
 static void report_left_out(const struct run *run)
 {
-	unsigned int n = table_of(run)->n_left_out, n_late = table_of(run)->n_late;
+	const struct leak_table *table = table_of(run);
+	unsigned int n = table->n_left_out, n_late = table->n_late, n_missed = table->n_missed;
 
 	if (n_late)
 		msg_warn("allocators: %u loaded while tracing (calls in the milliseconds before "
 			 "they were probed are not traced)",
 			 n_late);
+	if (n_missed)
+		msg_warn("processes: %u ended before all %s files were searched for allocators",
+			 n_missed, n_missed == 1 ? "its" : "their");
 	if (run->command && n && !run_given(run, "no-follow"))
 		msg_warn("command: %u child process%s not traced (see --follow for the cost)", n,
 			 n == 1 ? "" : "es");
