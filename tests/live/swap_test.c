@@ -77,7 +77,7 @@ static void check_time(const struct proc *work, const struct proc *tool)
 
 TEST(all_time_is_of_the_function_that_was_there)
 {
-	trace_swaps(ARGV("profile", "--wall", "-U"), check_time);
+	trace_swaps(ARGV("profile", "--wall", "-U", "-F", FREQUENCY), check_time);
 }
 
 /* Until the loader has met the perf map, code that was made there has no name. */
