@@ -25,12 +25,18 @@ enum hotspot_loop {
 	HOTSPOT_FOLLOW_MOVE,
 	HOTSPOT_FIND_SAVED,
 	HOTSPOT_COUNT_PUSHED,
+	HOTSPOT_FIND_FORMER,
 };
 
 /* Return registers of frame 0. */
 UNWIND_INLINE __u64 hotspot_rax(const struct unwind_state *s)
 {
 	return unwind_register(&s->regs, 0);
+}
+
+UNWIND_INLINE __u64 hotspot_rcx(const struct unwind_state *s)
+{
+	return unwind_register(&s->regs, 2);
 }
 
 UNWIND_INLINE __u64 hotspot_rbx(const struct unwind_state *s)
@@ -304,22 +310,34 @@ UNWIND_INLINE __u32 hotspot_find_saved(struct unwind_state *s, struct hotspot_wa
 	return 0;
 }
 
-/*
- * Returns the bytes that an interrupted method has pushed on its frame: a comparison of strings
- * pushes a word, a search in a string also the former stack pointer, which lies nearby. 0: not
- * found.
- */
-UNWIND_INLINE __u32 hotspot_find_pushed(struct unwind_state *s, struct hotspot_walk *w)
+/* Returns true if a search in a string pushes the former stack pointer in the code after `at`. */
+UNWIND_INLINE bool hotspot_pushes_former(struct unwind_state *s, struct hotspot_walk *w, __u64 at)
 {
-	if (!unwind_read(s, w->words, sizeof(w->words), s->sp))
-		return 0;
-	for (int i = 0; i < HOTSPOT_PUSHED_WORDS; i++) {
-		__u64 pushed = w->words[i] - s->sp;
+	return unwind_read(s, w->code, HOTSPOT_CODE_BYTES, at) &&
+	       hotspot_seek(w->code, HOTSPOT_DROPS, 0xfdffff, 0x894851) < HOTSPOT_DROPS;
+}
 
-		if (pushed > 8U * i && pushed <= 8U * (i + HOTSPOT_PUSHED_WORDS) && !(pushed & 7))
-			return pushed;
+/*
+ * Returns the bytes from the stack pointer to its former value, which a search in a string has in
+ * rcx, above up to two copies of 16 bytes; "push %rcx; mov %rdi,%rbx" follows three other pushes,
+ * and 180 bytes of code use that. 0: elsewhere.
+ */
+UNWIND_INLINE __u32 hotspot_find_former(struct unwind_state *s, struct hotspot_walk *w)
+{
+	__u64 held = s->has_registers ? hotspot_rcx(s) - s->sp : 0, pushed = 0;
+	__u32 found = 0;
+
+	if (unwind_read(s, &pushed, sizeof(pushed), s->sp))
+		pushed -= s->sp;
+	if (pushed == 32 || pushed == 48 || pushed == 64) {
+		if (hotspot_pushes_former(s, w, s->ip - HOTSPOT_DROPS) ||
+		    hotspot_pushes_former(s, w, s->ip - 2 * HOTSPOT_DROPS))
+			found = pushed;
+	} else if (held && held <= 64 && !(held & 7) && hotspot_pushes_former(s, w, s->ip)) {
+		found = held;
 	}
-	return 8;
+	unwind_read(s, w->code, HOTSPOT_CODE_BYTES, s->ip);
+	return found;
 }
 
 /*
@@ -328,11 +346,12 @@ UNWIND_INLINE __u32 hotspot_find_pushed(struct unwind_state *s, struct hotspot_w
  */
 UNWIND_INLINE bool hotspot_judge_dropped(struct unwind_state *s, struct hotspot_walk *w)
 {
-	__u32 saved = 0;
+	__u32 saved;
 
 	if (hotspot_is_early(w, s->ip))
 		return false;
-	if (w->layout.has_x87 && hotspot_saves(w))
+	saved = hotspot_run_loop(s, w, HOTSPOT_FIND_FORMER, 0);
+	if (!saved && w->layout.has_x87 && hotspot_saves(w))
 		saved = hotspot_run_loop(s, w, HOTSPOT_FIND_SAVED, 0);
 	if (saved)
 		w->dropped = (__s32)saved;
@@ -359,7 +378,7 @@ UNWIND_INLINE void hotspot_judge_interrupted(struct unwind_state *s, struct hots
 		return;
 	if (!unwind_read(s, &address, sizeof(address), s->sp) ||
 	    !hotspot_is_return(s, w, address)) {
-		w->to_cfa += hotspot_find_pushed(s, w);
+		w->to_cfa += 8; /* a comparison of strings pushes a word */
 	} else if (address - w->begin < w->end - w->begin) {
 		hotspot_note_pc(s, w, address);
 		w->to_cfa += 8;
@@ -391,6 +410,8 @@ UNWIND_INLINE __u32 hotspot_loop(struct unwind_state *s, struct hotspot_walk *w,
 		return hotspot_find_saved(s, w);
 	case HOTSPOT_COUNT_PUSHED:
 		return hotspot_pushed_bytes(w, at);
+	case HOTSPOT_FIND_FORMER:
+		return hotspot_find_former(s, w);
 	default:
 		hotspot_follow_move(w, at);
 		return 0;

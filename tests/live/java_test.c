@@ -212,6 +212,27 @@ TEST_UNLESS(java_lacks, stacks_whose_inlined_methods_are_gone_count_as_lacking_s
 	CHECK(said && strtod(strchr(said, ':') + 1, NULL) <= 100 - 100 * lacking / all + 0.01);
 }
 
+/* Most stacks of the workload in that stub must lead to it from the workload's outermost method. */
+static void check_callers(const struct proc *tool, const char *stub)
+{
+	static const char thread[] = "check;", root[] = ";Levels.check;";
+	uint64_t n = 0, n_whole = 0;
+
+	for (const char *line = tool->out; *line; line = strchr(line, '\n') + 1) {
+		size_t length = strcspn(line, "\n");
+
+		if (strncmp(line, thread, strlen(thread)) != 0 ||
+		    !memmem(line, length, stub, strlen(stub)))
+			continue;
+		n++;
+		n_whole += memmem(line, length, root, strlen(root)) != NULL;
+	}
+	CHECK(n);
+	if ((n - n_whole) * 10 > n)
+		UNIT_FAIL("%llu of %llu stacks in %s have no callers",
+			  (unsigned long long)(n - n_whole), (unsigned long long)n, stub);
+}
+
 /*
  * C1's checks of types and its handling of exceptions call stubs that have no frame of their own,
  * with something pushed on the method's. No method of these is inlined, so none can be unknown.
@@ -221,16 +242,13 @@ TEST_UNLESS(java_lacks, stacks_in_stubs_without_a_frame_are_complete)
 	struct proc *tool = tool_run("profile", "-U", "-f", "-F", "999", "--", "/usr/bin/java",
 				     "-XX:TieredStopAtLevel=1", "-cp", work_path("levels.jar"),
 				     "Levels", "check");
-	uint64_t all = folded_sum(tool->out, "check", NULL),
-		 whole = folded_sum_with(tool->out, "check", ";Levels.check;");
 
-	CHECK(folded_sum_with(tool->out, "check", ";Levels.kinds;") > 0);
-	CHECK(folded_sum_with(tool->out, "check", "slow_subtype_check") > 0);
-	CHECK(folded_sum_with(tool->out, "check", "unwind_exception") > 0);
+	check_callers(tool, "Levels.kinds");
+	check_callers(tool, "slow_subtype_check");
+#if !defined(__aarch64__) /* saves the return address where no rule can tell */
+	check_callers(tool, "unwind_exception");
+#endif
 	CHECK_EQ(folded_sum_with(tool->out, "check", ";[unknown]"), 0);
-	if ((all - whole) * 10 > all)
-		UNIT_FAIL("%llu of %llu stacks are incomplete", (unsigned long long)(all - whole),
-			  (unsigned long long)all);
 }
 
 /* The loader walks the stacks of threads that were blocked when tracing began. */
