@@ -122,9 +122,14 @@ static __always_inline bool count_in_array(const struct call *call)
 	return true;
 }
 
-static __always_inline void label_process(struct task_struct *task, __u32 tgid, bool has_ended)
+static __always_inline bool is_last_thread(struct task_struct *task)
 {
-	struct call_label label = { .has_ended = has_ended };
+	return !BPF_CORE_READ(task, signal, live.counter);
+}
+
+static __always_inline void label_process(struct task_struct *task, __u32 tgid)
+{
+	struct call_label label = { .has_ended = is_last_thread(task) };
 
 	BPF_CORE_READ_INTO(&label.comm, task, group_leader, comm);
 	bpf_map_update_elem(&call_labels, &tgid, &label, BPF_ANY);
@@ -153,7 +158,7 @@ static __always_inline void count_in_table(const struct call *call, struct task_
 	calls = bpf_map_lookup_elem(table, &key);
 	if (!calls) {
 		if (settings.by_process)
-			label_process(task, key.tgid, false);
+			label_process(task, key.tgid);
 		if (!bpf_map_update_elem(table, &key, &first, BPF_NOEXIST))
 			return;
 		calls = bpf_map_lookup_elem(table,
@@ -176,7 +181,7 @@ static __always_inline struct call_times *find_times(const struct call_key *key,
 	if (times)
 		return times;
 	if (settings.by_process)
-		label_process(task, key->tgid, false);
+		label_process(task, key->tgid);
 	bpf_map_update_elem(table, key, &no_times, BPF_NOEXIST);
 	return bpf_map_lookup_elem(table, key);
 }
@@ -248,7 +253,7 @@ static __always_inline void cell_take(struct call_cell *cell, const struct call_
 	cell->times.min_ns = ~0ULL;
 	cell->turn = turn;
 	if (settings.by_process)
-		label_process(task, key->tgid, false);
+		label_process(task, key->tgid);
 }
 
 /* Returns the key's cell; NULL: other keys have both cells. */
@@ -489,13 +494,13 @@ int BPF_PROG(syscount_process_exit, struct task_struct *task)
 
 	if (!task_is_wanted(task))
 		return 0;
-	if (settings.by_process && task_is_leader(task))
-		label_process(task, task_tgid(task), true);
 	call.abi = task_is_compat(task) ? CALL_COMPAT : CALL_NATIVE;
-	if (!user_call_number(task, &number) || !call_is_exit(number, call.abi))
-		return 0;
-	call.number = number;
-	count_call(&call, task);
+	if (user_call_number(task, &number) && call_is_exit(number, call.abi)) {
+		call.number = number;
+		count_call(&call, task);
+	}
+	if (settings.by_process && is_last_thread(task))
+		label_process(task, task_tgid(task));
 	return 0;
 }
 

@@ -377,6 +377,10 @@ struct sigpending {
 	sigset_t signal;
 };
 
+struct signal_struct {
+	atomic_t live; /* threads that have not begun to exit */
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state; /* since 5.14 */
@@ -401,6 +405,7 @@ struct task_struct {
 	void *stack;
 	char comm[16];
 	u64 self_exec_id; /* 64 bits since 5.7 */
+	struct signal_struct *signal;
 	struct sigpending pending;
 	struct css_set *cgroups;
 	struct mm_struct *mm;

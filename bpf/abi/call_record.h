@@ -59,7 +59,7 @@ struct call_cell {
 
 struct call_label {
 	char comm[TASK_COMM_LEN];
-	bool has_ended; /* the process: another one may have its pid now */
+	bool has_ended; /* the process has exited: another one may have its pid */
 };
 
 #define CALL_STACK_DEPTH 64

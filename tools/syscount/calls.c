@@ -211,14 +211,18 @@ static void stop_calls(struct run *run)
 
 /* ---- the report ---- */
 
-/* Copies a process's current name or, if it has exited, its last recorded one. */
+/*
+ * Copies a process's current name or, if it has exited, its last recorded one. The record is read
+ * last: another process may get the pid at any time.
+ */
 static void comm_of(void *arg, uint32_t tgid, char *comm)
 {
 	const struct run *run = arg;
 	struct call_label label = { .comm = "[unknown]" };
+	int err = process_comm((pid_t)tgid, comm, TASK_COMM_LEN + 1);
 
 	bpf_map_lookup_elem(bpf_map__fd(map_find(run, "call_labels")), &tgid, &label);
-	if (label.has_ended || process_comm((pid_t)tgid, comm, TASK_COMM_LEN + 1))
+	if (err || label.has_ended)
 		snprintf(comm, TASK_COMM_LEN + 1, "%.*s", TASK_COMM_LEN, label.comm);
 }
 
