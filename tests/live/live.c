@@ -626,7 +626,7 @@ static bool is_blocked(pid_t pid)
 	return now.all_sleep && before.all_sleep && now.switches == before.switches;
 }
 
-/* Returns, too, when the main thread has gone to sleep that many times since it began. */
+/* Waits until all threads sleep, or the main thread has slept `sleeps` times since its start. */
 static void wait_for_sleep(pid_t pid, uint64_t sleeps)
 {
 	uint64_t deadline = now_ms() + TIMEOUT_MS;
@@ -644,15 +644,17 @@ void wait_until_blocked(pid_t pid)
 	wait_for_sleep(pid, UINT64_MAX);
 }
 
-/*
- * With windows, memleak sleeps for 25 to 75 ms at a time, of which a busy machine leaves nothing.
- * Before it sleeps it does all that is due; some of the 50 sleeps are in the kernel, between.
- */
 void tool_settle(struct proc *tool)
+{
+	proc_linger(tool, 700); /* longer than it sleeps */
+	wait_until_blocked(tool->pid);
+}
+
+void tool_settle_awake(struct proc *tool)
 {
 	uint64_t sleeps = visit_threads(tool->pid, tool->pid).sleeps;
 
-	proc_linger(tool, 700); /* longer than it sleeps */
+	proc_linger(tool, 700);
 	wait_for_sleep(tool->pid, sleeps + 50);
 }
 

@@ -107,6 +107,9 @@ void wait_until_blocked(pid_t pid);
 /* Waits until a tool whose next report is far away has handled all that it was sent. */
 void tool_settle(struct proc *tool);
 
+/* The same of a tool that never sleeps for long: until its main thread has slept 50 times. */
+void tool_settle_awake(struct proc *tool);
+
 /* Waits until the process has printed text, to stdout or stderr; false: it exited first. */
 bool proc_wait_for(struct proc *p, const char *text);
 

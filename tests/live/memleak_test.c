@@ -319,9 +319,9 @@ TEST_UNLESS(memleak_lacks, only_an_allocator_that_runs_before_its_probes_is_late
 }
 
 /* The tool has no CPU while the program begins, leaks and ends. */
-TEST_UNLESS(memleak_lacks, a_program_that_ends_before_its_files_are_searched_is_told_of)
+TEST_UNLESS(memleak_lacks, a_program_that_exits_before_its_allocator_is_found_is_reported)
 {
-	const char *missed = "processes: 1 ended before all its files were searched";
+	const char *missed = "processes: 1 exited before an allocator was found";
 	struct proc *work = work_start("leaky", "exec", realpath_of(work_path("leaky_static")));
 	struct proc *tool = tool_start_on(work, "memleak", TEXT);
 
@@ -337,6 +337,9 @@ TEST_UNLESS(memleak_lacks, a_program_that_ends_before_its_files_are_searched_is_
 	CHECK_EQ(held_by(tool->out, NULL).blocks, 0);
 	CHECK_HAS(tool->err, missed);
 	CHECK_LACKS(trace(work_start("leaky", "big", "1"), NULL)->err, "processes: ");
+	tool = tool_run("memleak", TEXT, "--follow", "--", "/bin/sh", "-c",
+			"for i in 1 2 3 4 5 6 7; do /bin/true; done; /bin/ls / >/dev/null");
+	CHECK_LACKS(tool->err, "processes: ");
 }
 
 #define PRELOADED_TEST(name, library)                                                          \
@@ -1151,7 +1154,8 @@ static bool says_what_it_misses(const struct proc *tool)
 }
 
 /* Checks that a program executed later is traced with an allocator of its own. */
-static void check_later(const char *mode, const char *option, const char *size)
+static void check_later(const char *mode, const char *option, const char *size,
+			void (*settle)(struct proc *tool))
 {
 	for (int n_free = 0; n_free < 6; n_free++) {
 		struct proc *work =
@@ -1161,7 +1165,7 @@ static void check_later(const char *mode, const char *option, const char *size)
 		leave_files(tool, n_free);
 		work_go(work);
 		wait_for_lines(work, "@ready", 2);
-		tool_settle(tool);
+		settle(tool);
 		work_do(work);
 		tool_stop(tool);
 		if (!says_what_it_misses(tool) && !held_by(tool->out, NULL).blocks)
@@ -1172,8 +1176,8 @@ static void check_later(const char *mode, const char *option, const char *size)
 
 TEST_UNLESS(windows_lack, allocators_that_come_later_and_cannot_be_probed_are_told_of)
 {
-	check_later("exec", "--format=text", "--min-size=1");
-	check_later("exec_steady", "--duty-cycle=50", "--max-size=5000");
+	check_later("exec", "--format=text", "--min-size=1", tool_settle);
+	check_later("exec_steady", "--duty-cycle=50", "--max-size=5000", tool_settle_awake);
 }
 
 /* The table is larger than the address space. */

@@ -523,27 +523,22 @@ int allocators_scan(struct allocators *a, pid_t pid, const struct allocators_req
 	return err ? err : (int)a->n_new;
 }
 
-/* By their paths: events may give an inode another number than /proc does (overlayfs). */
-static bool is_known(const struct allocators *a, const struct mapped_name *name)
+/* Compares paths, too: events may report another inode number than /proc (overlayfs). */
+static bool is_of(const struct alloc_file *file, const struct mapped_name *name)
 {
 	size_t n = file_path_length(name->path);
 
-	for (size_t i = 0; i < a->n_files; i++) {
-		const char *path = a->files[i].path;
-
-		if (file_path_length(path) == n && !strncmp(path, name->path, n))
-			return true;
-	}
-	return !name->ino;
+	return (file->dev == name->dev && file->ino == name->ino) ||
+	       (file_path_length(file->path) == n && !strncmp(file->path, name->path, n));
 }
 
-bool allocators_know(const struct allocators *a, const struct maps *maps)
+bool allocators_are_probed(const struct allocators *a, const struct maps *maps)
 {
-	size_t i = 0;
-
-	while (i < maps->count && is_known(a, maps->items[i].name))
-		i++;
-	return i == maps->count;
+	for (size_t i = 0; i < a->n_files; i++)
+		for (size_t k = 0; a->files[i].probes && k < maps->count; k++)
+			if (is_of(&a->files[i], maps->items[k].name))
+				return true;
+	return false;
 }
 
 /* ---- release ---- */

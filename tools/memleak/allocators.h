@@ -77,8 +77,8 @@ struct allocators_request {
  */
 int allocators_scan(struct allocators *a, pid_t pid, const struct allocators_request *request);
 
-/* Returns true if all of the mapped files have been searched. */
-bool allocators_know(const struct allocators *a, const struct maps *maps);
+/* Returns true if a mapped file has been probed. */
+bool allocators_are_probed(const struct allocators *a, const struct maps *maps);
 
 /* Marks the files that the process maps now as used, for allocators_release(). */
 void allocators_mark(struct allocators *a, pid_t pid);

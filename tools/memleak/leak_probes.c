@@ -625,7 +625,11 @@ int leak_probes_add(struct leak_probes *probes, pid_t pid)
 {
 	struct probed_process *process = find_or_add(probes, pid);
 	int err = needs_new_probes(process) ? probe_again(probes, process) : 0;
+	uint64_t begin_ns = clock_now_ns();
 	int n = allocators_scan(process->found, pid, &probes->request);
+
+	if (!process_has_ended(pid))
+		process->searched_ns = begin_ns;
 
 	probes->has_changed = true;
 	process->had_ended = process->has_exited = false;
@@ -720,11 +724,14 @@ enum loop_verdict leak_probes_tick(struct leak_probes *probes)
 bool leak_probes_end(struct leak_probes *probes, pid_t pid, const struct maps *maps)
 {
 	struct probed_process *process = find_process(probes, pid);
+	bool is_newer = false;
 
 	if (!process)
 		return false;
 	process->has_exited = probes->has_changed = true;
-	return maps && !probes->request.object && !allocators_know(process->found, maps);
+	for (size_t i = 0; maps && !is_newer && i < maps->count; i++)
+		is_newer = maps->items[i].time_ns > process->searched_ns;
+	return is_newer && !allocators_are_probed(process->found, maps);
 }
 
 static void free_process(struct probed_process *process, struct leak_probes *probes)

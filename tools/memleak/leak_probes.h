@@ -25,9 +25,10 @@ struct probed_process {
 	pid_t pid;
 	struct allocators *found; /* own allocators; with for_all, those of all processes */
 
-	pid_t anchor;	 /* thread to which its probes are bound; 0: none */
-	bool was_lost;	 /* the anchor was lost at the last tick */
-	bool is_unbound; /* has executed a program, and could not be probed again yet */
+	pid_t anchor;	      /* thread to which its probes are bound; 0: none */
+	bool was_lost;	      /* the anchor was lost at the last tick */
+	bool is_unbound;      /* has executed a program, and could not be probed again yet */
+	uint64_t searched_ns; /* time before its last search */
 	bool has_exited;
 	bool had_ended; /* the process had exited at the end of the last report */
 };
@@ -59,8 +60,9 @@ const struct probed_process *leak_probes_find(const struct leak_probes *probes, 
 size_t leak_probes_count(const struct leak_probes *probes);
 
 /*
- * Notes that a process has exited: files that only it had mapped will be released. Returns true if
- * it ended before all files in `maps` (NULL: unknown) were searched.
+ * Notes that a process has exited: files that only it had mapped will be released. maps: those of
+ * its last program; NULL: unknown. Returns true if they are newer than the last search, and no
+ * allocator in them was probed.
  */
 bool leak_probes_end(struct leak_probes *probes, pid_t pid, const struct maps *maps);
 

@@ -39,7 +39,7 @@ struct leak_table {
 	struct go_heaps *heaps;	 /* NULL: the kernel is traced */
 	unsigned int n_left_out; /* untraced child processes */
 	unsigned int n_late;	 /* times that a running process loaded an allocator */
-	unsigned int n_missed;	 /* processes that ended before all their files were searched */
+	unsigned int n_missed;	 /* processes that exited before their allocator was probed */
 	bool has_missed;	 /* probing a loaded library has failed */
 	int timer_fd;		 /* -1: no timer */
 	struct moment {
@@ -566,8 +566,10 @@ static void report_left_out(const struct run *run)
 			 "they were probed are not traced)",
 			 n_late);
 	if (n_missed)
-		msg_warn("processes: %u ended before all %s files were searched for allocators",
-			 n_missed, n_missed == 1 ? "its" : "their");
+		msg_warn(
+			"processes: %u exited before an allocator was found (%s allocations may be "
+			"missing)",
+			n_missed, n_missed == 1 ? "its" : "their");
 	if (run->command && n && !run_given(run, "no-follow"))
 		msg_warn("command: %u child process%s not traced (see --follow for the cost)", n,
 			 n == 1 ? "" : "es");
