@@ -195,14 +195,13 @@ UNWIND_INLINE __u32 hotspot_pushed_bytes(const struct hotspot_walk *w, __u32 at)
  */
 UNWIND_INLINE void hotspot_find_dropped(struct unwind_state *s, struct hotspot_walk *w)
 {
-	__u32 first = hotspot_four_bytes(w->code), at = 0;
+	__u32 first = hotspot_four_bytes(w->code), pops = 0, at = 0;
 
 	if (first == 0x58242cd9) /* fldcw (%rsp); pop %rax */
-		at = 3;
+		pops = 3;
 	else if ((first & 0xff) == 0xe8) /* call */
-		at = 5;
-	w->moved = (__s32)hotspot_run_loop(s, w, HOTSPOT_COUNT_PUSHED, at);
-	at = 0;
+		pops = 5;
+	w->moved = (__s32)hotspot_run_loop(s, w, HOTSPOT_COUNT_PUSHED, pops);
 	w->dropped = w->moved;
 	for (int i = 0; i < HOTSPOT_MOVES; i++) {
 		at = hotspot_run_loop(s, w, HOTSPOT_FIND_MOVE, at);
@@ -310,7 +309,7 @@ UNWIND_INLINE __u32 hotspot_find_saved(struct unwind_state *s, struct hotspot_wa
 	return 0;
 }
 
-/* Returns true if a search in a string pushes the former stack pointer in the code after `at`. */
+/* Returns true if the code after `at` has "push %rcx; mov %rdi,%rbx", or another register. */
 UNWIND_INLINE bool hotspot_pushes_former(struct unwind_state *s, struct hotspot_walk *w, __u64 at)
 {
 	return unwind_read(s, w->code, HOTSPOT_CODE_BYTES, at) &&
@@ -318,26 +317,38 @@ UNWIND_INLINE bool hotspot_pushes_former(struct unwind_state *s, struct hotspot_
 }
 
 /*
- * Returns the bytes from the stack pointer to its former value, which a search in a string has in
- * rcx, above up to two copies of 16 bytes; "push %rcx; mov %rdi,%rbx" follows three other pushes,
- * and 180 bytes of code use that. 0: elsewhere.
+ * Returns the distance from sp to its value before a search in a string; 0: no search. The search
+ * has that value in rcx, copies short strings to the stack, 16 bytes each, pushes rax, rsi and rdi
+ * unless it searches a constant, and then rcx, which is on top for 180 bytes of code.
  */
 UNWIND_INLINE __u32 hotspot_find_former(struct unwind_state *s, struct hotspot_walk *w)
 {
-	__u64 held = s->has_registers ? hotspot_rcx(s) - s->sp : 0, pushed = 0;
-	__u32 found = 0;
+	__u64 held = s->has_registers ? hotspot_rcx(s) - s->sp : 0, pushed = 0, found = 0;
 
 	if (unwind_read(s, &pushed, sizeof(pushed), s->sp))
 		pushed -= s->sp;
-	if (pushed == 32 || pushed == 48 || pushed == 64) {
+	if (pushed && pushed <= 64 && !(pushed & 7)) {
 		if (hotspot_pushes_former(s, w, s->ip - HOTSPOT_DROPS) ||
 		    hotspot_pushes_former(s, w, s->ip - 2 * HOTSPOT_DROPS))
 			found = pushed;
-	} else if (held && held <= 64 && !(held & 7) && hotspot_pushes_former(s, w, s->ip)) {
-		found = held;
+	} else if (held && held <= 64 && !(held & 7)) {
+		if (hotspot_pushes_former(s, w, s->ip))
+			found = held;
+	} else {
+		return 0;
 	}
-	unwind_read(s, w->code, HOTSPOT_CODE_BYTES, s->ip);
+	if (!unwind_read(s, w->code, HOTSPOT_CODE_BYTES, s->ip))
+		found = 0;
 	return found;
+}
+
+/* Skips `bytes` that the body has pushed, if there is a return address above the frame then. */
+UNWIND_INLINE bool hotspot_skip(struct unwind_state *s, struct hotspot_walk *w, __u32 bytes)
+{
+	if (!bytes || !hotspot_is_frame(s, w, w->to_cfa + bytes))
+		return false;
+	w->to_cfa += bytes;
+	return true;
 }
 
 /*
@@ -346,21 +357,18 @@ UNWIND_INLINE __u32 hotspot_find_former(struct unwind_state *s, struct hotspot_w
  */
 UNWIND_INLINE bool hotspot_judge_dropped(struct unwind_state *s, struct hotspot_walk *w)
 {
-	__u32 saved;
+	__u32 saved = 0;
 
 	if (hotspot_is_early(w, s->ip))
 		return false;
-	saved = hotspot_run_loop(s, w, HOTSPOT_FIND_FORMER, 0);
-	if (!saved && w->layout.has_x87 && hotspot_saves(w))
+	if (hotspot_skip(s, w, hotspot_run_loop(s, w, HOTSPOT_FIND_FORMER, 0)))
+		return true;
+	if (w->layout.has_x87 && hotspot_saves(w))
 		saved = hotspot_run_loop(s, w, HOTSPOT_FIND_SAVED, 0);
 	if (saved)
-		w->dropped = (__s32)saved;
-	else
-		hotspot_find_dropped(s, w);
-	if (!w->dropped || !hotspot_is_frame(s, w, w->to_cfa + w->dropped))
-		return false;
-	w->to_cfa += w->dropped;
-	return true;
+		return hotspot_skip(s, w, saved);
+	hotspot_find_dropped(s, w);
+	return hotspot_skip(s, w, (__u32)w->dropped);
 }
 
 /*

@@ -15,7 +15,7 @@
 /* A decoded instruction of any machine. */
 struct step {
 	size_t bytes;	  /* length; 0: unknown instruction */
-	int64_t distance; /* distance of a branch, in bytes; 0: a call, or other */
+	int64_t distance; /* distance of a branch, in bytes; 0: a call, or no branch */
 	bool is_end;
 	bool is_return;
 	bool is_call;
@@ -72,7 +72,7 @@ static struct step read_step(const uint8_t *code, size_t size, uint16_t machine)
 	return machine == EM_AARCH64 ? read_arm64(code, size) : (struct step){};
 }
 
-/* Returns the farthest target of conditional branches; those outside are other functions'. */
+/* Returns the larger of reach and the target of a conditional branch in the code. */
 static size_t farther(size_t reach, size_t at, const struct step *step, size_t size)
 {
 	size_t target = at + (size_t)step->distance;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Follows code by decoding its instructions: to the end of a function whose symbol has no size, as
- * in hand-written assembly, or to where it jumps. machine: EM_X86_64 or EM_AARCH64.
+ * in hand-written assembly, or to its first jump. machine: EM_X86_64 or EM_AARCH64.
  */
 #ifndef CODE_END_H
 #define CODE_END_H
@@ -21,12 +21,13 @@
  */
 size_t code_end(const uint8_t *code, size_t size, uint16_t machine);
 
-/* How code ends that runs without a conditional branch taken. */
+/* The end of a path that takes no conditional branch. */
 struct code_path {
-	int64_t jump;	/* where it jumps to, relative to its beginning; 0: it ends otherwise */
-	bool is_return; /* it returns */
+	int64_t jump;	/* offset of the target of the direct jump that ends it; 0: none */
+	bool is_return; /* a return ends it */
 };
 
+/* Follows the path from the first byte on, up to size. */
 struct code_path code_path(const uint8_t *code, size_t size, uint16_t machine);
 
 #endif

@@ -139,7 +139,7 @@ static bool may_write(const struct step *step, uint8_t reg)
 		if ((insn->opcode == 0x81 || insn->opcode == 0x83) && operation(step) == 7)
 			return false;
 		if ((insn->opcode | 1) == 0xf7 && (operation(step) | 1) != 3)
-			return false; /* test, and what writes rax and rdx */
+			return false; /* test; mul and div, which write rax and rdx */
 		return is_on_register(step, reg) ||
 		       ((insn->opcode < 0x40 || insn->opcode == 0x8b || insn->opcode == 0x8d ||
 			 insn->opcode == 0x63 || insn->opcode == 0x87) &&
@@ -440,7 +440,6 @@ static void begin_at(struct text *text, size_t at, int32_t stack)
 		text->n_found = first;
 }
 
-/* "pause" is a nop with a prefix, and is code. */
 /* Returns the length of a padding instruction; 0: not padding. */
 static size_t padding_bytes(const uint8_t *code, size_t bytes)
 {

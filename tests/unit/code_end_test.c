@@ -94,8 +94,8 @@ TEST(code_is_followed_to_a_jump_or_return)
 		CASE("one that removes arguments", "\xc2\x08\x00", "returns"),
 		CASE("a conditional jump is not taken", "\x74\x10\xe8\0\0\0\0\xeb\x02", "to 11"),
 		CASE("a jump by a register", "\xff\xe0\xc3", "-"),
-		CASE("what is not understood", "\x90\x06\xc3", "-"),
-		CASE("nothing ends it", "\x90\x90", "-"),
+		CASE("an unknown instruction", "\x90\x06\xc3", "-"),
+		CASE("no end", "\x90\x90", "-"),
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)

@@ -57,6 +57,8 @@ static const struct {
 	CASE("pushes two registers", "\x50\x56", "\x57\x51\x48\x8b\xdf", 6, 6, 0),
 	CASE("has pushed four", PUSHES, "\x90", 4, 0, 4),
 	CASE("and has made a copy", PUSHES NOPS NOPS NOPS NOPS NOPS NOPS NOPS, "\x90", 6, 0, 6),
+	CASE("searches a constant", "\x51\x48\x8b\xdf", "\x90", 1, 0, 1),
+	CASE("of which it has made a copy", "\x51\x48\x8b\xdf", "\x90", 3, 0, 3),
 	CASE("a lock's address is at the top", "", "\x90", 0, 0, 8),
 	CASE("rcx has it", "", "\x90", 0, 8, 0),
 	CASE("a type is checked", "\x56\x50", "\xe8\0\0\0\0\x58\x5e\x90", 2, 0, 0),

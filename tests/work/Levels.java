@@ -9,8 +9,8 @@ import java.util.function.*;
  * A program whose stacks show a missing or doubled frame: each method of level n calls one of level
  * (n + 1) % 3. It allocates, throws, locks, copies, reflects, and loads a class repeatedly. Then
  * it waits, in an object, parked and asleep; or ends, with the second argument "end". With "virtual",
- * the threads are a hundred virtual ones, which also sleep and yield at any depth. Instead, classes
- * take the place of others with "replace", are freed with "free"; types are checked with "check".
+ * the threads are a hundred virtual ones, which also sleep and yield at any depth. With "replace", classes
+ * take the place of others; with "free", they are freed; with "check", types are checked.
  */
 public class Levels {
     public interface Step { int go(Run r, int n); }

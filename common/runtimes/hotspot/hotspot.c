@@ -50,7 +50,7 @@ static bool is_frameless(const struct hotspot_blob *blob)
 	       !strcmp(blob->name, "native signature handlers");
 }
 
-/* Returns true if the name contains one of the parts, which end with NULL. */
+/* Returns true if the name contains one of the parts, a list that NULL ends. */
 static bool is_named(const struct hotspot_blob *blob, const char *const parts[])
 {
 	while (*parts && !strstr(blob->name, *parts))
@@ -59,9 +59,9 @@ static bool is_named(const struct hotspot_blob *blob, const char *const parts[])
 }
 
 /*
- * Returns true for stubs that are entered by a call, or as if by one. Others are jumped to from
- * anywhere, such as most code of exceptions; adapters move the return address; a continuation's
- * stubs are on another stack.
+ * Returns true for stubs that are entered with a return address on the stack. Others, such as most
+ * code of exceptions, are jumped to from anywhere; adapters move the return address; a
+ * continuation's stubs are on another stack.
  */
 static bool is_wanted(const struct hotspot_blob *blob)
 {

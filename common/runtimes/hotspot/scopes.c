@@ -12,7 +12,8 @@
 #define SCOPE_BYTES	 16 /* three numbers */
 #define DESCRIPTIONS_MAX (1U << 20)
 #define READ_AT_ONCE	 128
-#define PATH_BYTES	 1024 /* of code that is followed at once */
+#define CODE_BYTES_MAX	 (1U << 30)
+#define PATH_BYTES	 1024 /* of code that is decoded for each jump */
 #define JUMPS_MAX	 8
 
 /* struct PcDesc. */
@@ -123,7 +124,10 @@ static bool find_description(pid_t pid, const struct tables *tables, int32_t pc,
 	return false;
 }
 
-/* Follows a jump in the code, from *at on. False: it leads out, or the method returns. */
+/*
+ * Moves *at to the target of the next jump in the following bytes, if there is one. False: the
+ * method returns before, or the jump leaves it.
+ */
 static bool follow_jump(pid_t pid, const struct hotspot_blob *blob, size_t bytes, int32_t *at)
 {
 	uint8_t code[PATH_BYTES];
@@ -145,23 +149,20 @@ static bool follow_jump(pid_t pid, const struct hotspot_blob *blob, size_t bytes
 static bool find_next(pid_t pid, const struct hotspot_blob *blob, const struct tables *tables,
 		      int32_t at, struct description *found)
 {
-	bool is_found = false;
-
 	for (int i = 0; i < JUMPS_MAX; i++) {
+		bool is_found = find_description(pid, tables, at, found) && found->scope;
+		size_t bytes = is_found ? (size_t)(found->pc - at)
+					: blob->end - blob->begin - (uint64_t)at;
 		int32_t from = at;
-		size_t bytes = blob->end - blob->begin - (uint64_t)at;
 
-		is_found = find_description(pid, tables, at, found) && found->scope;
-		if (is_found)
-			bytes = (size_t)(found->pc - at);
 		if (!bytes)
-			break;
+			return is_found;
 		if (!follow_jump(pid, blob, bytes, &at))
 			return false;
 		if (at == from)
-			break;
+			return is_found;
 	}
-	return is_found;
+	return false;
 }
 
 /* Reads a scope. Returns its caller's; 0: it is the outermost one. */
@@ -222,7 +223,7 @@ size_t hotspot_scopes_find(const struct hotspot_vm *vm, pid_t pid,
 	size_t n;
 
 	if (!read_alive(vm, pid, compiled, &blob) || pc < blob.begin || pc > blob.end ||
-	    !find_tables(&vm->fields, &blob, &tables))
+	    blob.end - blob.begin > CODE_BYTES_MAX || !find_tables(&vm->fields, &blob, &tables))
 		return 0;
 	scopes[0] = (struct hotspot_scope){ compiled->method, -1 };
 	at = (int32_t)(pc - blob.begin);

@@ -21,7 +21,7 @@ struct hotspot_scope {
 /*
  * Fills in the methods that run at an address, innermost first, up to max. Returns their number; 0:
  * unknown, or the method was freed. They are exact after a call of a method; elsewhere those of the
- * next described instruction, if no conditional branch is taken until there.
+ * first described instruction on the path that takes no conditional branch.
  */
 size_t hotspot_scopes_find(const struct hotspot_vm *vm, pid_t pid,
 			   const struct hotspot_compiled *compiled, uint64_t pc, bool is_return,
