@@ -379,8 +379,8 @@ static bool join_cgroup_first(void *cgroup)
 
 /*
  * A program begins, loads its libraries and works while the loader has no CPU for all that. What
- * it needs to walk the stacks afterwards has been kept, unless many others begin meanwhile: so it
- * does not wait for a CPU.
+ * it needs to walk the stacks afterwards is there, unless events of other processes fill the
+ * buffers: so the program has the highest priority.
  */
 static struct proc *trace_late(const char *const argv[], struct proc **work)
 {
