@@ -297,6 +297,31 @@ bool target_reaches_outside(const struct run *run)
 	return target->settings.pidns_inum && !target->pids.count && !target->tids.count;
 }
 
+struct visitor {
+	void (*visit)(pid_t pid, void *arg);
+	void *arg;
+};
+
+static void visit_traced(const void *tgid, const void *value, void *arg)
+{
+	const struct visitor *visitor = arg;
+
+	(void)value;
+	visitor->visit((pid_t) * (const uint32_t *)tgid, visitor->arg);
+}
+
+void target_visit(const struct run *run, void (*visit)(pid_t pid, void *arg), void *arg)
+{
+	struct visitor visitor = { visit, arg };
+
+	if (target_follows(run)) {
+		map_read(bpf_map__fd(map_find(run, "filter_tgids")), false, visit_traced, &visitor);
+		return;
+	}
+	for (size_t i = 0; i < target_n_pids(run); i++)
+		visit(target_pids(run)[i], arg);
+}
+
 /* ---- exits of targets ---- */
 
 static enum loop_verdict on_ended(int fd, void *arg);

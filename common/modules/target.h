@@ -38,4 +38,7 @@ bool target_lists_pids(const struct run *run);
 const pid_t *target_pids(const struct run *run);
 size_t target_n_pids(const struct run *run);
 
+/* Visits these and, if children are traced, too, all of theirs; some may have exited. */
+void target_visit(const struct run *run, void (*visit)(pid_t pid, void *arg), void *arg);
+
 #endif

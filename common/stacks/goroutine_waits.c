@@ -384,8 +384,9 @@ static void open_goroutines(struct goroutine_waits *waits, struct go_process *pr
 }
 
 /* Opens a process that runs a Go program, unless it is open. */
-static void look_for_go(const struct run *run, pid_t pid)
+static void look_for_go(pid_t pid, void *arg)
 {
+	const struct run *run = arg;
 	struct goroutine_waits *waits = waits_of(run);
 	uint64_t now_ns = clock_now_ns();
 	struct maps *maps = processes_read(stacks_processes(run), pid, now_ns);
@@ -410,19 +411,18 @@ static void look_for_go(const struct run *run, pid_t pid)
 
 static void look_for_all(void *arg)
 {
-	for (size_t i = 0; i < target_n_pids(arg); i++)
-		look_for_go(arg, target_pids(arg)[i]);
+	target_visit(arg, look_for_go, arg);
 }
 
 static void on_executed(pid_t pid, void *arg)
 {
-	const struct run *run = arg;
+	struct run *run = arg;
 	bool is_wanted = target_follows(run) && processes_find(stacks_processes(run), pid);
 
 	for (size_t i = 0; !is_wanted && i < target_n_pids(run); i++)
 		is_wanted = target_pids(run)[i] == pid;
 	if (is_wanted)
-		look_for_go(run, pid);
+		look_for_go(pid, run);
 }
 
 static bool is_another(void *value, void *arg)

@@ -4,6 +4,8 @@
  * where Go's stacks begin, and all frames have names, on CPU and off. (lab/go compares frame by
  * frame.)
  */
+#include <signal.h>
+
 #include "live.h"
 
 #define SECONDS "3"
@@ -55,6 +57,27 @@ TEST_UNLESS(go_lacks, waits_of_go_are_complete_and_named)
 			until_end(mem_printf("%s " SECONDS "; :", work_path("goload"))));
 	CHECK_HAS(tool->out, "goload;[goroutine: ");
 	CHECK_LACKS(tool->out, "[idle]");
+}
+
+/* The tool has no CPU while many processes begin and end, and then a program in Go. */
+TEST_UNLESS(go_lacks, waits_of_go_are_seen_after_events_were_lost)
+{
+	const char *script = until_end(mem_printf("echo @first; sleep 1; i=0; while [ $i -lt 1500 "
+						  "]; do /bin/true; i=$((i + 1)); done; "
+						  "echo @begun; %s " SECONDS "; :",
+						  work_path("goload")));
+	struct proc *tool = tool_start("offcputime", "-U", "--goroutines", "only", "--", "/bin/sh",
+				       "-c", script);
+
+	CHECK(proc_wait_for(tool, "@first\n"));
+	kill(tool->pid, SIGSTOP);
+	CHECK(proc_wait_for(tool, "@begun\n"));
+	proc_linger(tool, 500);
+	kill(tool->pid, SIGCONT);
+	tool_finish(tool);
+	if (!strstr(tool->err, "process events: some lost"))
+		SKIP("no events were lost");
+	CHECK_HAS(tool->out, "goload;[goroutine: ");
 }
 
 /* The heap is what the program's own profile says of it, at the same instant. */

@@ -305,8 +305,9 @@ static int configure_table(struct run *run)
  * Probes functions loaded since. Reports the first failure; ignores exited processes and those that
  * have not mapped the file yet.
  */
-static void search_again(struct run *run, pid_t pid)
+static void search_again(pid_t pid, void *arg)
 {
+	struct run *run = arg;
 	struct leak_table *table = table_of(run);
 	size_t n = leak_probes_count(table->probes);
 	int err = leak_probes_add(table->probes, pid);
@@ -327,7 +328,7 @@ static void on_forked(pid_t parent, pid_t child, void *arg)
 	if (!leak_probes_find(table->probes, parent))
 		return;
 	if (run_given(arg, "follow"))
-		search_again(arg, child);
+		search_again(child, arg);
 	else
 		table->n_left_out++;
 }
@@ -335,7 +336,7 @@ static void on_forked(pid_t parent, pid_t child, void *arg)
 static void on_changed(pid_t pid, void *arg)
 {
 	if (leak_probes_find(table_of(arg)->probes, pid))
-		search_again(arg, pid);
+		search_again(pid, arg);
 }
 
 static void on_exited(pid_t pid, void *arg)
@@ -354,8 +355,7 @@ static void on_exited(pid_t pid, void *arg)
 
 static void search_all(void *arg)
 {
-	for (size_t i = 0; i < target_n_pids(arg); i++)
-		search_again(arg, target_pids(arg)[i]);
+	target_visit(arg, search_again, arg);
 }
 
 static int subscribe(struct run *run)
@@ -520,7 +520,7 @@ int leak_table_start(struct run *run)
 
 static void begin_command(struct run *run)
 {
-	search_again(run, run->command_pid);
+	search_again(run->command_pid, run);
 }
 
 /* Opens the files of the command's stacks early: it may end before they are resolved. */
