@@ -92,7 +92,8 @@ TEST(a_machine_that_counts_no_cycles_says_so)
 
 /*
  * A leaf of the tree has a stack of its own. Some leaves get two samples, some none: were they
- * dealt out by chance, there would be more stacks than this.
+ * dealt out by chance, there would be more stacks than this. Programs of other tests may prevent
+ * samples; the tool reports how many.
  */
 TEST(no_sample_of_many_stacks_is_lost)
 {
@@ -103,12 +104,16 @@ TEST(no_sample_of_many_stacks_is_lost)
 			 "spin", text_of("%d", at_size(110, 500)), hz);
 	uint64_t samples = folded_sum(tool->out, "tree", "leaf;leaf_spin");
 	uint64_t stacks = folded_count(tool->out, "tree", "leaf;leaf_spin"), leaves = 1u << levels;
+	double lost = said_percent(tool, " % of samples lost: another BPF program was running");
 
 	CHECK(folded_is_sane(tool->out));
 	CHECK_NOTHING_FULL(tool);
 	CHECK(stackless_percent(tool) < 50);
 	CHECK_EQ(folded_sum(tool->out, NULL, NULL), truth_value(tool));
-	check_samples(folded_sum(tool->out, "tree", "main;walk_leaves"), tool->out, "tree");
+	CHECK(lost < 20);
+	check_samples((uint64_t)((double)folded_sum(tool->out, "tree", "main;walk_leaves") /
+				 (1 - lost / 100)),
+		      tool->out, "tree");
 	if (stacks <= leaves * samples / (leaves + samples))
 		UNIT_FAIL("%d stacks only in %d samples of %d leaves", (int)stacks, (int)samples,
 			  (int)leaves);
