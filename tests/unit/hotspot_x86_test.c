@@ -45,8 +45,9 @@ static const struct {
 	size_t n_before;
 	const char *after; /* from it on */
 	size_t n_after;
-	size_t pushed, former,
-		top; /* words; distances from sp to rcx, and to what is at sp; 0: far */
+	size_t pushed; /* words */
+	size_t former; /* words from sp to rcx; 0: far */
+	size_t top;    /* words from sp to the address that is stored at sp; 0: another word */
 } cases[] = {
 	CASE("nothing is pushed", "", "\x90", 0, 0, 0),
 	CASE("a search in a string begins", "\x48\x8b\xcc", "\x48\x83\xec\x10\x50\x58" PUSHES, 0, 0,

@@ -630,7 +630,6 @@ int leak_probes_add(struct leak_probes *probes, pid_t pid)
 
 	if (!process_has_ended(pid))
 		process->searched_ns = begin_ns;
-
 	probes->has_changed = true;
 	process->had_ended = process->has_exited = false;
 	if (n > 0)

@@ -39,7 +39,7 @@ struct leak_table {
 	struct go_heaps *heaps;	 /* NULL: the kernel is traced */
 	unsigned int n_left_out; /* untraced child processes */
 	unsigned int n_late;	 /* times that a running process loaded an allocator */
-	unsigned int n_missed;	 /* processes that exited before their allocator was probed */
+	unsigned int n_unprobed; /* processes that exited before their allocator was probed */
 	bool has_missed;	 /* probing a loaded library has failed */
 	int timer_fd;		 /* -1: no timer */
 	struct moment {
@@ -348,7 +348,7 @@ static void on_exited(pid_t pid, void *arg)
 
 	if (p && leak_probes_find(table->probes, pid))
 		maps = processes_recall(processes, pid, p->exit_ns);
-	table->n_missed += leak_probes_end(table->probes, pid, maps);
+	table->n_unprobed += leak_probes_end(table->probes, pid, maps);
 	if (maps)
 		maps_release(maps);
 }
@@ -559,17 +559,16 @@ static void stop_table(struct run *run)
 static void report_left_out(const struct run *run)
 {
 	const struct leak_table *table = table_of(run);
-	unsigned int n = table->n_left_out, n_late = table->n_late, n_missed = table->n_missed;
+	unsigned int n = table->n_left_out, n_late = table->n_late, n_unprobed = table->n_unprobed;
 
 	if (n_late)
 		msg_warn("allocators: %u loaded while tracing (calls in the milliseconds before "
 			 "they were probed are not traced)",
 			 n_late);
-	if (n_missed)
-		msg_warn(
-			"processes: %u exited before an allocator was found (%s allocations may be "
-			"missing)",
-			n_missed, n_missed == 1 ? "its" : "their");
+	if (n_unprobed)
+		msg_warn("processes: %u exited before an allocator was found (allocations may be "
+			 "missing)",
+			 n_unprobed);
 	if (run->command && n && !run_given(run, "no-follow"))
 		msg_warn("command: %u child process%s not traced (see --follow for the cost)", n,
 			 n == 1 ? "" : "es");
